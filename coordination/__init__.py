@@ -1,0 +1,1 @@
+"""Durable team state on a shared directory; knows no model."""

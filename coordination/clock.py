@@ -1,0 +1,42 @@
+"""The only place that reads time or sleeps."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Time as a parameter, so that tests can hold it still."""
+
+    def now(self) -> datetime:
+        """The wall clock as an aware UTC time: for people, never compared between processes."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that only grows and also runs while the machine is suspended."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Block this thread; only the lease keeper and synchronous polling may."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)  # noqa: TID251 - this is the one reader
+
+    def monotonic(self) -> float:
+        boot_clock = getattr(time, "CLOCK_BOOTTIME", None)  # Linux; elsewhere monotonic is what there is
+        return time.monotonic() if boot_clock is None else time.clock_gettime(boot_clock)  # noqa: TID251
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)  # noqa: TID251 - likewise
+
+
+def iso(when: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds: `2026-11-30T02:18:05.123Z`."""
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

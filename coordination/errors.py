@@ -1,0 +1,81 @@
+"""Conditions that a person or a model can act on, one class each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(eq=False)
+class TeamError(Exception):
+    """Root of all: the text is one line that says what is wrong and what to do next."""
+
+    says: ClassVar[str] = "something went wrong"
+
+    def __str__(self) -> str:
+        return self.says.format(**vars(self))
+
+    @property
+    def reason(self) -> str:
+        """The condition as a code, for results, events and tests: `UnknownTask` is `unknown_task`."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
+
+@dataclass(eq=False)
+class UsageError(TeamError):
+    """The person asked for something that cannot be done as asked; the text is ready to print."""
+
+    detail: str
+    says = "{detail}"
+
+
+@dataclass(eq=False)
+class StateUnreadable(TeamError):
+    """A state file could not be read for the whole of the patience."""
+
+    path: str
+    cause: str
+    says = "cannot read {path} ({cause}); check the disk or mount of the team directory, then try again"
+
+
+@dataclass(eq=False)
+class NotRegularFile(TeamError):
+    """A state path holds something that is no regular file: a link, a pipe, a directory."""
+
+    path: str
+    says = "{path} is not a regular file; move it away"
+
+
+@dataclass(eq=False)
+class StateUnwritable(TeamError):
+    """A state file could not be written; nothing was changed."""
+
+    path: str
+    cause: str
+    says = "cannot write {path} ({cause}); free space or mend the permissions, then try again"
+
+
+@dataclass(eq=False)
+class NewerFormat(TeamError):
+    """A state file was written by a version that this one does not understand."""
+
+    path: str
+    format: object
+    says = "{path} has format {format}, newer than this leadhand knows; install the version that wrote it"
+
+
+@dataclass(eq=False)
+class InvalidRecord(TeamError):
+    """A record of a numbered log breaks the rules of its log and does not count."""
+
+    why: str
+    says = "the record does not count: {why}"
+
+
+@dataclass(eq=False)
+class RootLost(TeamError):
+    """The team directory is not the one that was opened: unmounted, replaced or moved."""
+
+    path: str
+    says = "the team directory {path} is gone or was replaced; bring it back and start again"

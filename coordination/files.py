@@ -1,0 +1,276 @@
+"""Every read and write of a state file: read, link, replace, append, list."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import contextmanager, suppress
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from coordination.clock import Clock, SystemClock
+from coordination.errors import NotRegularFile, RootLost, StateUnreadable, StateUnwritable
+from coordination.process import this_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Seen on shared mounts while another host replaces a file or the connection is coming back.
+PASSING_ERRORS = frozenset({errno.ENOENT, errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.EACCES})
+READ_PATIENCE_SECONDS = 5.0  # GlusterFS needed up to 1 s, NFSv3 more
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class StateDirectory:
+    """The team root, held by a descriptor; every path is relative to it.
+
+    A mount that went away is therefore an error and never an empty ghost of the team.
+    """
+
+    def __init__(self, path: Path, *, clock: Clock | None = None) -> None:
+        self.path = path
+        self._clock = clock or SystemClock()
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise RootLost(path=str(path)) from error
+
+    def close(self) -> None:
+        """Give the descriptor back; nothing can be read or written afterwards."""
+        os.close(self._descriptor)
+
+    # reading
+
+    def read(self, name: str) -> bytes:
+        """The whole file. Raises FileNotFoundError, NotRegularFile, or OSError as the system said it."""
+        with self._regular(name) as descriptor:
+            return _read_all(descriptor)
+
+    def read_patiently(self, name: str) -> bytes:
+        """The whole file of a name that is known to exist.
+
+        Passing errors are retried by path for `READ_PATIENCE_SECONDS`; then StateUnreadable.
+        """
+        deadline = self._clock.monotonic() + READ_PATIENCE_SECONDS
+        while True:
+            try:
+                return self.read(name)
+            except OSError as error:
+                if error.errno not in PASSING_ERRORS or self._clock.monotonic() >= deadline:
+                    raise StateUnreadable(path=name, cause=error.strerror or "unknown") from error
+            self._clock.sleep(0.05)
+
+    def read_from(self, name: str, offset: int, limit: int) -> tuple[bytes, int]:
+        """At most `limit` bytes from `offset`, and the size of the file. Raises as `read`."""
+        with self._regular(name) as descriptor:
+            size = os.fstat(descriptor).st_size
+            return os.pread(descriptor, limit, offset), size
+
+    def names(self, directory: str) -> list[str]:
+        """What the directory holds, unordered; empty when there is no such directory."""
+        try:
+            descriptor = os.open(
+                directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._descriptor
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        try:
+            return os.listdir(descriptor)  # noqa: PTH208 - a Path cannot list a descriptor
+        finally:
+            os.close(descriptor)
+
+    def exists(self, name: str) -> bool:
+        """True when something has that name, whatever it is."""
+        try:
+            os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+    @contextmanager
+    def _regular(self, name: str) -> Iterator[int]:
+        try:
+            descriptor = os.open(name, _READ, dir_fd=self._descriptor)
+        except OSError as error:
+            if error.errno in {errno.ELOOP, errno.ENXIO, errno.EISDIR}:
+                raise NotRegularFile(path=name) from error
+            raise
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise NotRegularFile(path=name)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    # writing
+
+    def make(self, directory: str) -> None:
+        """The directory and its parents exist, durably. Raises StateUnwritable."""
+        parent, made = "", ""
+        for part in directory.split("/"):
+            made = f"{parent}/{part}" if parent else part
+            try:
+                os.mkdir(made, mode=0o755, dir_fd=self._descriptor)
+            except FileExistsError:
+                pass
+            except OSError as error:
+                raise StateUnwritable(path=made, cause=error.strerror or "unknown") from error
+            else:
+                self.sync(parent or ".")
+            parent = made
+
+    def publish(self, name: str, data: bytes) -> OSError | None:
+        """Try to be the one who creates `name`, whole and durable.
+
+        None is a certain win. An error decides nothing by itself: the reply of a win may have been
+        lost, so the caller reads the name to learn who owns it.
+        """
+        directory = _parent(name)
+        temporary = self._temporary(directory)
+        try:
+            self._write_new(temporary, data, durable=True)
+            os.link(
+                temporary,
+                name,
+                src_dir_fd=self._descriptor,
+                dst_dir_fd=self._descriptor,
+                follow_symlinks=False,
+            )
+            self.sync(directory)
+        except OSError as error:
+            return error
+        finally:
+            self._discard(temporary)
+        return None
+
+    def replace(self, name: str, data: bytes, *, durable: bool = False) -> None:
+        """`name` holds exactly `data`; a reader sees the old or the new. Raises StateUnwritable."""
+        directory = _parent(name)
+        temporary = self._temporary(directory)
+        try:
+            self._write_new(temporary, data, durable=durable)
+            os.replace(temporary, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+            if durable:
+                self.sync(directory)
+        except OSError as error:
+            self._discard(temporary)
+            raise StateUnwritable(path=name, cause=error.strerror or "unknown") from error
+
+    def overwrite(self, name: str, data: bytes) -> None:
+        """Put fixed-width `data` over the file in place, unsynced and opened anew: for beats alone."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(name, flags, 0o644, dir_fd=self._descriptor)
+        try:
+            os.pwrite(descriptor, data, 0)
+        finally:
+            os.close(descriptor)
+
+    def symlink(self, target: str, name: str) -> None:
+        """`name` is a link to `target` (relative to the link), replaced atomically."""
+        temporary = self._temporary(_parent(name))
+        os.symlink(target, temporary, dir_fd=self._descriptor)
+        os.replace(temporary, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+
+    def touch(self, name: str) -> None:
+        """An empty file of that name exists; not synced, since only hints are empty."""
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644, dir_fd=self._descriptor))
+
+    def unlink(self, name: str) -> bool:
+        """Remove a hint or a temporary; True when this call was the one that removed it."""
+        try:
+            os.unlink(name, dir_fd=self._descriptor)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def open_append(self, name: str) -> int:
+        """A descriptor for appending to the caller's own file, created durably if new."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            return os.open(name, flags, dir_fd=self._descriptor)
+        except FileNotFoundError:
+            descriptor = os.open(name, flags | os.O_CREAT, 0o644, dir_fd=self._descriptor)
+            self.sync(_parent(name))
+            return descriptor
+
+    def sync(self, directory: str) -> None:
+        """The names in the directory survive a power cut."""
+        descriptor = os.open(
+            directory or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._descriptor
+        )
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _write_new(self, name: str, data: bytes, *, durable: bool) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = os.open(name, flags, 0o644, dir_fd=self._descriptor)
+        try:
+            _write_all(descriptor, data)
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _temporary(self, directory: str) -> str:
+        me = this_process()
+        return f"{directory}/.tmp~{me.host}~{me.boot[:8]}~{me.pid}~{secrets.token_hex(6)}"
+
+    def _discard(self, name: str) -> None:
+        with suppress(OSError):  # the sweep removes what is left
+            os.unlink(name, dir_fd=self._descriptor)
+
+
+class AppendFile:
+    """A file of lines that this process alone appends to."""
+
+    def __init__(self, directory: StateDirectory, name: str, *, durable: bool = True) -> None:
+        self._directory = directory
+        self._name = name
+        self._durable = durable
+        self._descriptor: int | None = None
+
+    def append(self, line: bytes) -> int:
+        """The line is in the file, begun and ended with a newline, and durable if the file is.
+
+        Returns the offset behind it. A failed append leaves at most a torn line, which the newline
+        of the next one ends: repeat it with the same id. Raises StateUnwritable.
+        """
+        try:
+            if self._descriptor is None:
+                self._descriptor = self._directory.open_append(self._name)
+            _write_all(self._descriptor, b"\n" + line + b"\n")
+            if self._durable:
+                os.fsync(self._descriptor)
+            return os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        except OSError as error:
+            self.close()
+            raise StateUnwritable(path=self._name, cause=error.strerror or "unknown") from error
+
+    def close(self) -> None:
+        """Give the descriptor back; a later append opens it again by path."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _parent(name: str) -> str:
+    return str(PurePosixPath(name).parent)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _read_all(descriptor: int) -> bytes:
+    parts = []
+    while part := os.read(descriptor, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)

@@ -1,0 +1,134 @@
+"""Where everything lies under the team root; the only module that builds a state path.
+
+All paths are relative to the root, with forward slashes, so that machines may mount it elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEAM_FILE = ".team/team.json"
+PROFILE_LOG = ".team/profile"
+LEAD_LOG = ".team/lead"
+GRAPH_LOG = ".tasks/graph"
+TASK_LOGS = ".tasks/log"
+TASKS = ".tasks"
+READY = ".tasks/ready"
+TASKS_LOCK = ".tasks/.lock"
+MAILBOXES = "mailboxes"
+MEMBERS = ".team/members"
+REQUESTS = ".team/requests"
+RUNS = ".team/runs"
+EVENTS = ".team/events"
+LOGS = ".team/logs"
+TRANSCRIPTS = ".team/transcripts"
+OUTPUTS = ".team/outputs"
+WORKTREES = ".worktrees"
+VERIFY_TREE = ".worktrees/.verify"
+MERGE_TREE = ".worktrees/.merge"
+TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
+
+TASK_ID = re.compile(r"task_[0-9a-f]{8}")
+REQUEST_ID = re.compile(r"req_[0-9a-f]{8}")
+RUN_ID = re.compile(r"run_[0-9a-f]{8}")
+MEMBER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+RECORD_NAME = re.compile(r"([1-9][0-9]{0,8})\.json")
+BEARER = re.compile(r"([A-Za-z0-9_-]{1,64})~([0-9]+)")
+
+
+def bearer(name: str, incarnation: int) -> str:
+    """One process that bears a name: `alice~7`."""
+    return f"{name}~{incarnation}"
+
+
+def split_bearer(text: str) -> tuple[str, int] | None:
+    """The name and incarnation of `alice~7`; None for anything else."""
+    match = BEARER.fullmatch(text)
+    return (match[1], int(match[2])) if match else None
+
+
+def record(log: str, number: int) -> str:
+    return f"{log}/{number}.json"
+
+
+def task_log(task: str) -> str:
+    return f"{TASK_LOGS}/{task}"
+
+
+def task_view(task: str) -> str:
+    return f"{TASKS}/{task}.json"
+
+
+def task_conflict(task: str, number: int) -> str:
+    return f"{TASKS}/{task}.conflict-{number}.json"
+
+
+def ready_hints(role: str) -> str:
+    return f"{READY}/{role}"
+
+
+def inbox(name: str) -> str:
+    return f"{MAILBOXES}/{name}.d"
+
+
+def sent(to: str, sender: str) -> str:
+    """The file in which the process `sender` (`alice~7`, `person~host`) leaves mail for `to`."""
+    return f"{inbox(to)}/{sender}.jsonl"
+
+
+def received(who: str) -> str:
+    return f"{MAILBOXES}/{who}.jsonl"
+
+
+def member_log(name: str) -> str:
+    return f"{MEMBERS}/{name}"
+
+
+def beat(who: str) -> str:
+    return f"{MEMBERS}/{who}.beat"
+
+
+def request_log(request: str) -> str:
+    return f"{REQUESTS}/{request}"
+
+
+def run_log(run: str) -> str:
+    return f"{RUNS}/{run}"
+
+
+def plan(task: str, token: int, number: int) -> str:
+    return f".team/plans/{task}/{token}-{number}.md"
+
+
+def journal(who: str) -> str:
+    return f"{TRANSCRIPTS}/{who}.jsonl"
+
+
+def events(who: str) -> str:
+    return f"{EVENTS}/{who}.jsonl"
+
+
+def process_log(who: str) -> str:
+    return f"{LOGS}/{who}.log"
+
+
+def outputs(who: str) -> str:
+    return f"{OUTPUTS}/{who}"
+
+
+def report(run: str) -> str:
+    return f"{RUNS}/{run}/report.json"
+
+
+def worktree(name: str) -> str:
+    return f"{WORKTREES}/{name}"
+
+
+def find_root(start: Path) -> Path | None:
+    """The top of the git repository that holds `start`, or None outside one."""
+    here = start.resolve()
+    return next((place for place in (here, *here.parents) if (place / ".git").exists()), None)

@@ -1,0 +1,44 @@
+"""The lock of the tasks directory: a courtesy that keeps whole-directory work orderly."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import filelock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from coordination.clock import Clock
+
+WAIT_SECONDS = 2.0
+LEFT_OUT_SECONDS = 60.0  # after one wait in vain
+
+
+class CourtesyLock:
+    """Taken around scans, repairs and view refresh where it is free; never needed for a right state."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._lock = filelock.FileLock(path, poll_interval=0.005, fallback_to_soft=False, is_singleton=False)
+        self._clock = clock
+        self._left_out_until = float("-inf")
+
+    @contextmanager
+    def held(self) -> Iterator[bool]:
+        """Run the body under the lock, or after `WAIT_SECONDS` without it; yields which of both."""
+        got = self._clock.monotonic() >= self._left_out_until and self._acquire()
+        try:
+            yield got
+        finally:
+            if got:
+                self._lock.release()
+
+    def _acquire(self) -> bool:
+        try:
+            self._lock.acquire(timeout=WAIT_SECONDS)
+        except (filelock.Timeout, OSError, NotImplementedError):  # busy, or no lock on this mount
+            self._left_out_until = self._clock.monotonic() + LEFT_OUT_SECONDS
+            return False
+        return True

@@ -1,0 +1,67 @@
+"""Which process this is, in terms that another process can check."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from coordination.identity import ProcessIdentity
+
+
+@cache
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:  # no procfs: macOS
+        return f"boot-{psutil.boot_time():.0f}"
+
+
+def _pid_namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return "only"
+
+
+def start_mark(pid: int) -> str | None:
+    """When the process with this pid started, or None when there is none or it is a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return _start_mark_without_procfs(pid)
+    fields = stat.rpartition(")")[2].split()  # the command name may hold spaces and parentheses
+    return None if fields[0] in {"Z", "X"} else fields[19]
+
+
+def _start_mark_without_procfs(pid: int) -> str | None:
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
+    except psutil.Error:
+        return None
+
+
+def this_process() -> ProcessIdentity:
+    """The identity of the caller; never cached, since a fork changes it."""
+    pid = os.getpid()
+    return ProcessIdentity(
+        host=platform.node(),
+        boot=_boot(),
+        pid_namespace=_pid_namespace(),
+        pid=pid,
+        started=start_mark(pid) or "",
+    )
+
+
+def known_dead(other: ProcessIdentity, observer: ProcessIdentity) -> bool:
+    """True only where the observer can be sure: same boot, same pid namespace, and no such process.
+
+    A zombie and a pid that was given to a later process are dead. Everywhere else only silence tells.
+    """
+    if (other.boot, other.pid_namespace) != (observer.boot, observer.pid_namespace):
+        return False
+    return start_mark(other.pid) != other.started

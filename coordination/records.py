@@ -1,0 +1,269 @@
+"""The records that the team keeps on disk, and their JSON form."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+from coordination.errors import InvalidRecord
+from coordination.identity import ProcessIdentity
+from coordination.usage import Usage
+
+
+class Status(StrEnum):
+    """Where a task stands; the last three are final."""
+
+    HELD = "held"  # made, its edges may still be on their way; nobody can claim it
+    PENDING = "pending"  # may be claimed once it is ready
+    IN_PROGRESS = "in_progress"  # leased by a member
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in {Status.COMPLETED, Status.FAILED, Status.CANCELLED}
+
+
+class MemberState(StrEnum):
+    """Where a bearer of a name stands in its life."""
+
+    STARTING = "starting"  # a launcher was asked for it
+    ALIVE = "alive"
+    CLOSING = "closing"  # drains its mail for the last time
+    CLOSED = "closed"
+    WITHDRAWN = "withdrawn"  # its start was called off
+    SUPERSEDED = "superseded"  # another bearer took the name
+
+
+class Verdict(StrEnum):
+    APPROVE = "approve"
+    DENY = "deny"
+    WITHDRAW = "withdraw"  # by the asker
+
+
+class PlanState(StrEnum):
+    """The plan gate of a worker on its task."""
+
+    NOT_REQUIRED = "not_required"
+    REQUIRED = "required"
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
+    """A record with a fixed set of fields that carries unknown ones along."""
+
+    unknown: dict[str, Any] = {}  # keys of a later minor format, written back as they were
+
+    _hidden: ClassVar[frozenset[str]] = frozenset({"unknown"})
+
+    @classmethod
+    def from_json(cls, raw: dict[str, Any]) -> Self:
+        """The record in `raw`. Raises InvalidRecord naming the field that is wrong."""
+        known = set(cls.__struct_encode_fields__)
+        extra = {key: value for key, value in raw.items() if key not in known or key in cls._hidden}
+        values = {key: value for key, value in raw.items() if key not in extra}
+        try:
+            return msgspec.convert(values | {"unknown": extra}, cls)
+        except msgspec.ValidationError as error:
+            raise InvalidRecord(why=str(error)) from error
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields in their order, then the unknown ones; JSON types only."""
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        extra: dict[str, Any] = fields.pop("unknown")
+        return {**fields, **extra}
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """The right to work on a task: alive while the holder's beat changes."""
+
+    holder: str  # `alice~7`
+    token: int  # number of the record that granted it; fences every later write
+
+
+class PendingEdge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge that waits for the verdict of the graph."""
+
+    edge: str  # id of the edge, the same in task and graph
+    needs: str  # task id
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan that was last submitted under the present token."""
+
+    number: int  # counts within the token
+    digest: str  # SHA-256 of the text
+    request: str  # id of the question put to the reviewer
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One check that the runtime ran on a clean checkout."""
+
+    name: str
+    command: str
+    exit_code: int | None  # None: it did not end in time
+    seconds: float
+    output: str  # the last lines
+
+
+class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What the runtime captured when the task ended; never the model's own account of it."""
+
+    text: str = ""  # the worker's last words
+    diff: str = ""  # `git diff --stat` from base to commit
+    checks: tuple[CheckResult, ...] = ()
+    verified: bool = False  # at least one check ran, and all passed
+    usage: Usage = Usage()
+
+
+class Task(JsonRecord, frozen=True, kw_only=True):
+    """A unit of work, one version of it."""
+
+    id: str
+    subject: str
+    status: Status
+    description: str = ""
+    run: str | None = None  # the goal it belongs to
+    priority: int = 5  # 0 is most urgent, 9 least
+    roles: tuple[str, ...] = ()  # who may claim it; empty: any role
+    blocked_by: tuple[str, ...] = ()
+    edges_pending: tuple[PendingEdge, ...] = ()
+    checks: tuple[str, ...] = ()  # names that the configuration defines, or literal commands of a person
+    plan_required: bool = False
+    plan: Plan | None = None
+    owner: str | None = None
+    lease: Lease | None = None
+    reserved_for: str | None = None  # only this member may claim it
+    attempts: int = 0  # leases that ended by silence or death of their holder
+    refusals: int = 0  # completions that the checks refused
+    max_attempts: int = 3  # so many of either, and the task has failed
+    resumed_from: int | None = None  # token of the lease that this one continues
+    redo_of: str | None = None
+    worktree: str | None = None  # relative path
+    base: str | None = None  # commit its worktree started from
+    branch: str | None = None
+    commit: str | None = None
+    merged: str | None = None  # commit on the run's branch that brought it back
+    result: TaskResult | None = None
+    event: str = "create"  # the transition that made this version
+    by: str = ""  # who made it: `lead~1`, `alice~7`, `person`
+    why: str = ""
+    term: int = 0  # term of leadership known to the writer
+    created_at: str = ""
+    at: str = ""  # wall clock of the writer, for people
+
+    @property
+    def token(self) -> int | None:
+        """The fencing token of the present lease."""
+        return self.lease.token if self.lease else None
+
+
+class Message(JsonRecord, frozen=True, kw_only=True, rename={"sender": "from"}):
+    """One line of a mailbox."""
+
+    id: str  # idempotency key
+    seq: int  # counts per sending process
+    type: str  # message, result, event, plan_request, shutdown_request …
+    sender: str  # `alice~7`; the runtime takes it from the file, never from the line
+    to: str
+    to_start: int  # number of the recipient's `starting` record, 0 for the lead
+    content: str
+    sent_at: str
+    in_reply_to: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+class Member(JsonRecord, frozen=True, kw_only=True):
+    """One state in the life of a bearer of a name."""
+
+    name: str
+    state: MemberState
+    role: str = "teammate"
+    incarnation: int | None = None  # number of this bearer's `alive` record
+    start: int | None = None  # number of this bearer's `starting` record
+    spawn_id: str = ""
+    process: ProcessIdentity | None = None
+    model: str | None = None
+    plan_required: bool = False  # survives from task to task
+    reserved_task: str | None = None
+    waiting_on: str | None = None  # what it declared to wait for
+    launcher: str = "local"
+    version: str = ""  # of leadhand
+    digests: dict[str, str] = {}  # of settings, policy and catalog it started with
+    positions: dict[str, int] = {}  # sources and ends, in a `closed` record
+    by: str = ""
+    why: str = ""
+    term: int = 0
+    at: str = ""
+
+
+class Term(JsonRecord, frozen=True, kw_only=True):
+    """One term of leadership; its number is the term."""
+
+    process: ProcessIdentity
+    run: str | None = None
+    ended: bool = False  # the lead left on purpose
+    version: str = ""
+    at: str = ""
+
+
+class Request(JsonRecord, frozen=True, kw_only=True):
+    """A question: record 1 of its log."""
+
+    id: str
+    kind: str  # plan, shutdown, permission, proposal
+    asker: str  # `alice~7`
+    subject: str  # whom or what it is about
+    reviewer: str  # person or lead
+    question: str = ""  # what a person reads
+    task: str | None = None
+    token: int | None = None
+    plan: int | None = None
+    content_digest: str | None = None  # of the plan or the canonical action
+    secret_digest: str = ""  # SHA-256 of the asker's secret; its withdrawal shows the secret
+    deadline_seconds: float | None = None
+    default: Verdict = Verdict.DENY
+    term: int = 0
+    at: str = ""
+
+
+class Decision(JsonRecord, frozen=True, kw_only=True):
+    """The one answer to a question."""
+
+    verdict: Verdict
+    by: str  # `person`, `lead~3`, or the asker of a withdrawal
+    reason: str = ""
+    request_digest: str  # digest of the question as it was read
+    secret: str | None = None  # of a withdrawal
+    key: int | None = None  # number of the signing key
+    signature: str | None = None
+    term: int = 0
+    at: str = ""
+
+
+class Run(JsonRecord, frozen=True, kw_only=True):
+    """A goal that a person gave, and what became of it."""
+
+    id: str
+    goal: str
+    state: str = "open"  # open, done, failed, stopped
+    branch: str = ""  # the branch that gathers the work
+    base: str = ""  # commit it starts from
+    checks: dict[str, str] = {}  # name to command, pinned at start
+    workers: int = 0  # confirmed size of the team
+    model: str = ""
+    worker_model: str = ""
+    plan_reviewer: str = "lead"  # who judges plans: person or lead
+    confirmed: bool = False
+    term: int = 0
+    at: str = ""
+
+
+def scrub(text: str) -> str:
+    """The text without lone surrogates, which no UTF-8 file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,1 @@
+"""One agent: model loop, tools, gates, journal; knows no team."""

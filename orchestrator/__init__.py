@@ -1,0 +1,1 @@
+"""The lead process and everything a person touches."""

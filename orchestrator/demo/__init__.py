@@ -1,0 +1,1 @@
+"""A whole team on a small real repository, with the scripted model."""

@@ -1,0 +1,49 @@
+"""Fixtures that every test may use: a sealed environment, a clock, a team root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination.team_root import Team, create_team
+from tests.support.clock import FakeClock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def sealed_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test sees the person's home, git configuration, keys or editor; git has a fixed identity."""
+    home = tmp_path_factory.mktemp("home")
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "MODEL_ID",
+        "XDG_CONFIG_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / ".gitconfig"))
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n",
+        encoding="utf-8",
+    )
+    for name, value in (("GIT_EDITOR", "false"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C.UTF-8")):
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def team(tmp_path: Path, clock: FakeClock) -> Team:
+    """A fresh team root whose clock stands still."""
+    root = tmp_path / "team"
+    root.mkdir()
+    return create_team(root, root, clock=clock)

@@ -1,0 +1,1 @@
+"""Where work happens: worktrees, checks and the way back."""
