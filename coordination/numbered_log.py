@@ -130,9 +130,9 @@ class NumberedLog(Generic[S]):
         """Commit what `draft` makes of the newest state and of the number it will have.
 
         Returns the state after it. When another process wins the number, `draft` is asked again
-        with the new state; it may raise to give up. Ids inside the body must be made outside `draft`, so that nothing is added
-        twice. Raises what `draft` raises, InvalidRecord when the body breaks the rules of the log,
-        StateUnwritable when the disk refuses.
+        with the new state; it may raise to give up. Ids inside the body must be made outside
+        `draft`, so that nothing is added twice. Raises what `draft` raises, InvalidRecord when the
+        body breaks the rules of the log, StateUnwritable when the disk refuses.
         """
         commit_id = secrets.token_hex(8)
         refused = 0

@@ -1,0 +1,40 @@
+# Two commands do all set-up on a machine with Python 3.11+ and git: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin/python
+PACKAGES := coordination harness workspace agent_worker orchestrator
+
+.PHONY: help demo test check fast stress bench clean
+
+help:
+	@echo "make demo    a whole team on a small real repository, scripted model, no key"
+	@echo "make test    every check and test"
+	@echo "make check   lint, types, import contracts and the fast tests"
+	@echo "make stress  the long runs of the property and process tests"
+	@echo "make bench   the measurements of bench/"
+
+demo: $(VENV)/.run
+	$(BIN) -m orchestrator.cli.main demo
+
+test: check
+	$(BIN) -m pytest -n 2 --dist worksteal tests/property tests/git tests/process
+
+check: $(VENV)/.dev
+	$(BIN) -m ruff format --check --quiet .
+	$(BIN) -m ruff check --quiet .
+	$(BIN) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(BIN) -m vulture
+	$(BIN) -m deptry $(PACKAGES)
+	$(BIN) -m codespell_lib $(PACKAGES) tests docs skills scripts bench *.md
+	$(BIN) -m pytest -n 2 tests/unit tests/architecture
+
+$(VENV)/.run: pyproject.toml scripts/venv.py
+	$(PYTHON) scripts/venv.py $(VENV)
+
+$(VENV)/.dev: pyproject.toml scripts/venv.py
+	$(PYTHON) scripts/venv.py $(VENV) --dev
+
+clean:
+	rm -rf $(VENV) build *.egg-info

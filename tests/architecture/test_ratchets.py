@@ -1,0 +1,112 @@
+"""Limits on the code that may only go down, and names that may not come in."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+PACKAGES = {
+    "coordination": 2900,
+    "harness": 4200,
+    "workspace": 1000,
+    "agent_worker": 700,
+    "orchestrator": 3600,
+}
+MODULE_LINES = 300
+FUNCTION_LINES = 40
+BROAD_EXCEPTS = 4  # tool run, hook run, lead main, worker main
+BANNED_NAMES = {"utils", "misc", "common", "base", "core", "types", "manager", "helpers"}
+STARTS_PROCESSES = {
+    "workspace/git.py",
+    "workspace/checks.py",
+    "harness/tools/shell.py",
+    "orchestrator/launchers/local.py",
+}
+STATE_PATH = re.compile(r"[\"']\.(tasks|team|worktrees|memory)\b|[\"']mailboxes[/\"']")
+MAY_NAME_STATE_PATHS = {"coordination/layout.py", "harness/tools/paths.py"}
+
+
+def sources() -> list[Path]:
+    return sorted(path for package in PACKAGES for path in (PROJECT / package).rglob("*.py"))
+
+
+def name(path: Path) -> str:
+    return path.relative_to(PROJECT).as_posix()
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_a_module_fits_on_four_screens() -> None:
+    assert not {name(path): lines(path) for path in sources() if lines(path) > MODULE_LINES}
+
+
+def test_a_function_fits_on_half_a_screen() -> None:
+    long = {
+        f"{name(path)}:{node.lineno} {node.name}": node.end_lineno - node.lineno + 1
+        for path in sources()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno + 1 > FUNCTION_LINES
+    }
+    assert not long
+
+
+@pytest.mark.parametrize(("package", "ceiling"), PACKAGES.items())
+def test_a_package_stays_under_its_ceiling(package: str, ceiling: int) -> None:
+    assert sum(lines(path) for path in sources() if name(path).startswith(f"{package}/")) <= ceiling
+
+
+def test_broad_excepts_stand_at_the_four_borders_only() -> None:
+    broad = [
+        f"{name(path)}:{node.lineno}"
+        for path in sources()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ExceptHandler)
+        and (
+            node.type is None
+            or (isinstance(node.type, ast.Name) and node.type.id in {"Exception", "BaseException"})
+        )
+    ]
+    assert len(broad) <= BROAD_EXCEPTS, broad
+
+
+def test_nothing_is_silenced_for_the_type_checker() -> None:
+    assert not [name(path) for path in sources() if "type: ignore" in path.read_text(encoding="utf-8")]
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert not [name(path) for path in sources() if path.stem in BANNED_NAMES]
+
+
+def test_no_code_in_package_files() -> None:
+    packages = [path for path in sources() if path.name == "__init__.py"]
+    assert not [name(path) for path in packages if len(tree(path).body) > 1]
+
+
+def test_processes_start_only_where_the_design_says() -> None:
+    starters = {
+        name(path)
+        for path in sources()
+        if re.search(r"subprocess|open_process|os\.fork|os\.exec", path.read_text())
+    }
+    assert starters <= STARTS_PROCESSES
+
+
+def test_only_the_layout_builds_state_paths() -> None:
+    builders = {name(path) for path in sources() if STATE_PATH.search(path.read_text(encoding="utf-8"))}
+    assert builders <= MAY_NAME_STATE_PATHS
+
+
+def test_every_module_says_its_job_in_one_sentence() -> None:
+    assert not [name(path) for path in sources() if not ast.get_docstring(tree(path))]
