@@ -1,0 +1,167 @@
+"""The conversation of one process on disk: written before it is acted on, and folded back."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from coordination.clock import Clock, iso
+from coordination.errors import StateUnwritable
+from coordination.files import AppendFile, StateDirectory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+Line = dict[str, Any]
+SHORTEST_SECRET = 6  # replacing shorter ones would tear ordinary text
+OUTCOME_UNKNOWN = (
+    "[loop/outcome_unknown] the process stopped while this call was running; "
+    "its effect may have happened: look before you repeat it"
+)
+
+
+class Journal:
+    """The file of lines that this process alone writes; each line has a number `n` from 1."""
+
+    def __init__(
+        self, directory: StateDirectory, path: str, clock: Clock, *, secrets: Sequence[str] = ()
+    ) -> None:
+        self._file = AppendFile(directory, path)
+        self._clock = clock
+        self._redactions = [form for secret in secrets for form in _forms(secret)]
+        self._number = 0
+        self._one_writer = threading.Lock()
+
+    def append(self, kind: str, **fields: Any) -> Line:  # noqa: ANN401 - raw JSON
+        """The line, durable. Raises StateUnwritable."""
+        return self.append_all([(kind, fields)])[0]
+
+    def append_all(self, entries: Sequence[tuple[str, dict[str, Any]]]) -> list[Line]:
+        """The lines, durable, for the price of one. Raises StateUnwritable."""
+        with self._one_writer:
+            at = iso(self._clock.now())
+            lines = [
+                {"n": self._number + index, "at": at, "kind": kind, **fields}
+                for index, (kind, fields) in enumerate(entries, start=1)
+            ]
+            self._write(b"\n".join(self._encode(line) for line in lines))
+            self._number += len(lines)
+            return lines
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, block: bytes) -> None:
+        try:
+            self._file.append(block)
+        except StateUnwritable:  # it may be there or not: the same numbers again, and readers take the first
+            self._file.append(block)
+
+    def _encode(self, line: Line) -> bytes:
+        encoded = msgspec.json.encode(_scrubbed(line))
+        for form in self._redactions:
+            encoded = encoded.replace(form, b"[redacted]")
+        return encoded
+
+
+def read(directory: StateDirectory, path: str) -> Iterator[Line]:
+    """The lines in order, each number once; torn and foreign lines are passed over."""
+    newest = 0
+    if not directory.exists(path):
+        return
+    for raw in directory.read_patiently(path).split(b"\n"):
+        line = _decode(raw)
+        if line is not None and line["n"] > newest:
+            newest = line["n"]
+            yield line
+
+
+def history(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """The messages of the last conversation in `lines`, fit to be sent, with every call answered."""
+    messages: list[dict[str, Any]] = []
+    for line in lines:
+        fold(messages, line)
+    unanswered = open_calls(messages)
+    if unanswered:
+        fold(messages, {"kind": "tool_results", "content": unknown_outcomes(unanswered)})
+    return messages
+
+
+def fold(messages: list[dict[str, Any]], line: Line) -> None:
+    """`messages` go on by what `line` says: user-side lines gather in one message, results first."""
+    match line["kind"]:
+        case "conversation":
+            messages.clear()
+        case "assistant":
+            content = [block for block in line["content"] if not _is_blank(block)]
+            if content:
+                messages.append({"role": "assistant", "content": content})
+        case "tool_results":
+            _user_message(messages)["content"][:0] = line["content"]
+        case _:
+            text = line.get("text")
+            if isinstance(text, str) and text.strip():
+                _user_message(messages)["content"].append({"type": "text", "text": text})
+
+
+def open_calls(messages: list[dict[str, Any]]) -> list[str]:
+    """Ids of the calls in the last assistant message that have no result yet."""
+    calls: list[str] = []
+    for message in messages[-2:]:
+        for block in message["content"]:
+            if block.get("type") == "tool_use":
+                calls.append(block["id"])
+            elif block.get("type") == "tool_result" and block["tool_use_id"] in calls:
+                calls.remove(block["tool_use_id"])
+    return calls
+
+
+def unknown_outcomes(calls: list[str]) -> list[dict[str, Any]]:
+    """A result for each call that nobody saw end."""
+    return [
+        {"type": "tool_result", "tool_use_id": call, "content": OUTCOME_UNKNOWN, "is_error": True}
+        for call in calls
+    ]
+
+
+def _user_message(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    if not messages or messages[-1]["role"] != "user":
+        messages.append({"role": "user", "content": []})
+    return messages[-1]
+
+
+def _is_blank(block: dict[str, Any]) -> bool:
+    return block.get("type") == "text" and not (block.get("text") or "").strip()
+
+
+def _decode(raw: bytes) -> Line | None:
+    if not raw.strip():
+        return None
+    try:
+        line = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if not isinstance(line, dict) or not isinstance(line.get("n"), int) or "kind" not in line:
+        return None
+    return line
+
+
+def _scrubbed(value: Any) -> Any:  # noqa: ANN401 - raw JSON
+    """The value without lone surrogates, which no UTF-8 file can hold."""
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode("utf-8")
+        case dict():
+            return {_scrubbed(key): _scrubbed(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_scrubbed(inner) for inner in value]
+        case _:
+            return value
+
+
+def _forms(secret: str) -> set[bytes]:
+    if len(secret) < SHORTEST_SECRET:
+        return set()
+    return {secret.encode(), msgspec.json.encode(secret)[1:-1]}

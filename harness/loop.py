@@ -1,0 +1,231 @@
+"""The one loop: take in what arrived, call the model, run its tools, until it calls none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anyio import CancelScope, to_thread
+
+from coordination.usage import Usage
+from harness.journal import fold, open_calls, unknown_outcomes
+from harness.model import Model, ModelRequest, NoReply, Reply, ToolUse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from coordination.errors import TeamError
+    from harness.journal import Journal
+
+CONTINUATIONS = 2  # how often a reply that ran out of room is asked to go on
+GO_ON = "Your reply ran out of room. Go on exactly where it stopped, without repeating anything."
+CUT_CALL = (
+    "[loop/reply_cut] the reply ran out of room before its calls were whole, so none of them was run; "
+    "make fewer calls at once, or smaller ones"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incoming:
+    """Something that arrived for the agent."""
+
+    text: str  # rendered, escaped and framed with its sender
+    kind: str = "user"  # user, mail, event …
+    journal: dict[str, Any] = field(default_factory=dict)  # further fields of its line, such as mail's source
+
+
+class Inbox(Protocol):
+    """Where the agent asks for what arrived since it last asked."""
+
+    async def take(self) -> list[Incoming]:
+        """What is new, each thing once; the agent makes it durable before it does anything else."""
+        ...
+
+
+class Pool(Protocol):
+    """The tools of the agent."""
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """The tools as the Messages API wants them."""
+        ...
+
+    async def run(self, tool_uses: Sequence[ToolUse]) -> list[dict[str, Any]]:
+        """One `tool_result` block per call, in order; every failure is such a block."""
+        ...
+
+    def ends_turn(self, tool_uses: Sequence[ToolUse], results: Sequence[dict[str, Any]]) -> bool:
+        """True when one of the calls, having succeeded, leaves nothing to do but wait."""
+        ...
+
+
+class Events(Protocol):
+    """The audit trail."""
+
+    def record(self, action: str, **fields: Any) -> None:  # noqa: ANN401 - raw JSON
+        """One line, not synced."""
+        ...
+
+
+class Ended(StrEnum):
+    """How a turn ended."""
+
+    DONE = "done"  # nothing left to call, or a tool that ends the turn
+    STOPPED = "stopped"  # the process was asked to stop
+    LIMIT = "limit"  # rounds
+    GAVE_UP = "gave_up"  # the model gave no reply
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSettings:
+    """What an agent is run with."""
+
+    model: str
+    max_tokens: int = 8000  # of one reply
+    max_rounds: int = 200  # model calls of one turn
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnOutcome:
+    """What became of a turn."""
+
+    text: str  # the last words of the model
+    rounds: int
+    usage: Usage
+    ended: Ended
+    why: str = ""
+    error: TeamError | None = None  # what the model failed with, when the turn gave up
+
+
+class Agent:
+    """One conversation with a model that has tools."""
+
+    def __init__(  # noqa: PLR0913 - the composition root names every part once
+        self,
+        *,
+        model: Model,
+        pool: Pool,
+        inbox: Inbox,
+        journal: Journal,
+        system: Callable[[], str],
+        settings: AgentSettings,
+        events: Events,
+        on_text: Callable[[str], None] = lambda _: None,
+        stopping: Callable[[], bool] = lambda: False,
+        messages: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        self._model = model
+        self._pool = pool
+        self._inbox = inbox
+        self._journal = journal
+        self._system = system
+        self._settings = settings
+        self._events = events
+        self._on_text = on_text
+        self.stopping = stopping
+        self.messages: list[dict[str, Any]] = list(messages)
+
+    async def begin(self, why: str) -> None:
+        """A new conversation: the model remembers nothing of the one before."""
+        await self._write([("conversation", {"why": why})])
+
+    async def run(self, incoming: Sequence[Incoming] = ()) -> TurnOutcome:
+        """Rounds of model and tools until a reply calls no tool, or the turn has to end otherwise.
+
+        What arrived is in the journal before the model sees it, and a reply before its tools run.
+        Cancelling is safe at any point: a call whose end nobody saw is answered as unknown by the next run.
+        """
+        await self._close_open_calls()
+        await self._take_in(incoming)
+        turn = _Turn()
+        while True:
+            await self._take_in(await self._inbox.take())
+            if self.stopping():
+                return turn.outcome(Ended.STOPPED, "asked to stop")
+            if turn.rounds >= self._settings.max_rounds:
+                return turn.outcome(Ended.LIMIT, f"{turn.rounds} model calls in one turn")
+            try:
+                reply = await self._model.reply(self._request(), self._on_text)
+            except NoReply as error:
+                self._events.record("model_gave_up", reason=error.reason, error=str(error))
+                return turn.outcome(Ended.GAVE_UP, str(error), error)
+            await self._record(reply, turn)
+            if await self._is_over(reply, turn):
+                return turn.outcome(Ended.DONE)
+
+    async def _is_over(self, reply: Reply, turn: _Turn) -> bool:
+        """Do what the reply asks for; True when no further model call follows from it."""
+        uses = reply.tool_uses
+        if not uses:
+            return not await self._asked_to_go_on(reply, turn)
+        if reply.is_cut:
+            results = [_cut_result(use) for use in uses]
+        else:
+            results = await self._pool.run(uses)
+        await self._write([("tool_results", {"content": results})])
+        return not reply.is_cut and self._pool.ends_turn(uses, results)
+
+    async def _asked_to_go_on(self, reply: Reply, turn: _Turn) -> bool:
+        if reply.stop_reason != "max_tokens" or turn.continuations >= CONTINUATIONS:
+            return False
+        turn.continuations += 1
+        await self._write([("continuation", {"text": GO_ON})])
+        return True
+
+    def _request(self) -> ModelRequest:
+        return ModelRequest(
+            model=self._settings.model,
+            system=self._system(),
+            messages=self.messages,
+            tools=self._pool.schemas,
+            max_tokens=self._settings.max_tokens,
+        )
+
+    async def _record(self, reply: Reply, turn: _Turn) -> None:
+        usage = {name: getattr(reply.usage, name) for name in Usage.__struct_fields__}
+        facts = {"stop_reason": reply.stop_reason, "model": reply.model, "request_id": reply.request_id}
+        await self._write([("assistant", {"content": reply.content, "usage": usage, **facts})])
+        self._events.record("model_call", usage=usage, tools=[use.name for use in reply.tool_uses], **facts)
+        turn.add(reply)
+
+    async def _take_in(self, incoming: Sequence[Incoming]) -> None:
+        if incoming:
+            await self._write([(item.kind, {"text": item.text, **item.journal}) for item in incoming])
+
+    async def _close_open_calls(self) -> None:
+        calls = open_calls(self.messages)
+        if calls:
+            await self._write([("tool_results", {"content": unknown_outcomes(calls)})])
+
+    async def _write(self, entries: list[tuple[str, dict[str, Any]]]) -> None:
+        """On disk first, then in the conversation; a cancellation cannot come between."""
+        with CancelScope(shield=True):
+            lines = await to_thread.run_sync(partial(self._journal.append_all, entries))
+        for line in lines:
+            fold(self.messages, line)
+
+
+class _Turn:
+    """The running account of one turn."""
+
+    def __init__(self) -> None:
+        self.rounds = 0
+        self.continuations = 0
+        self._usage = Usage()
+        self._text = ""
+
+    def add(self, reply: Reply) -> None:
+        self.rounds += 1
+        self._usage += reply.usage
+        self._text = reply.text or self._text
+
+    def outcome(self, ended: Ended, why: str = "", error: TeamError | None = None) -> TurnOutcome:
+        return TurnOutcome(
+            text=self._text, rounds=self.rounds, usage=self._usage, ended=ended, why=why, error=error
+        )
+
+
+def _cut_result(use: ToolUse) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": use.id, "content": CUT_CALL, "is_error": True}
