@@ -1,0 +1,187 @@
+"""All tools of one agent by name, and the one path of a call: validate, guard, run, report."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import anyio
+
+from coordination.errors import TeamError
+from harness.input_schema import InputSchema
+from harness.results import preview
+from harness.tool import Effect, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    from harness.tool import Guard, Record, Tool, ToolCall, ToolContext
+
+P = ParamSpec("P")
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+ASKED_AGAIN = frozenset({"plan", "lease"})  # may have changed while a guard waited for a person
+SIDE_BY_SIDE = 8  # reads of one reply that run at once
+RUN = "run"  # the gate named in the result of a tool that ran and failed
+
+
+@dataclass(eq=False)
+class DuplicateTool(TeamError):
+    """Two tools of one pool have the same name."""
+
+    name: str
+    says = "two tools are called {name}; rename one"
+
+
+@dataclass(eq=False)
+class _Stopped(Exception):
+    """A call ended at a gate, or in the tool itself."""
+
+    refusal: Refusal
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultLimits:
+    """How much of a result the model sees, in characters."""
+
+    inline_characters: int
+    preview_characters: int
+
+
+class ToolPool:
+    """The tools of one agent; every call goes through `run`, there is no other way to a tool."""
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        guards: Sequence[Guard] = (),
+        *,
+        context: ToolContext,
+        record: Record,
+        limits: ResultLimits,
+    ) -> None:
+        """Guards are asked in this order. Raises DuplicateTool."""
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            if tool.name in self._tools:
+                raise DuplicateTool(name=tool.name)
+            self._tools[tool.name] = tool
+        self._inputs = {tool.name: InputSchema(tool.input_schema) for tool in tools}
+        self._guards = tuple(guards)
+        self._context = context
+        self._record = record
+        self._limits = limits
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._tools)
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """What the model is told, in a stable order so that its cache holds."""
+        return [tool.schema for tool in self._tools.values()]
+
+    async def run(self, calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+        """One tool_result block per call, in the order of the calls; raises nothing but cancellation.
+
+        Neighbouring reads run side by side, everything else alone and in order.
+        """
+        results: list[dict[str, Any]] = [{} for _ in calls]
+        limiter = anyio.CapacityLimiter(SIDE_BY_SIDE)
+
+        async def settle(place: int) -> None:
+            async with limiter:
+                results[place] = await self._settle(calls[place])
+
+        for places in self._batches(calls):
+            async with anyio.create_task_group() as group:
+                for place in places:
+                    group.start_soon(settle, place)
+        return results
+
+    def ends_turn(self, calls: Sequence[ToolCall], results: Sequence[dict[str, Any]]) -> bool:
+        """True when one of the calls succeeded and its tool ends the turn."""
+        return any(
+            self._tools[call.name].ends_turn
+            for call, result in zip(calls, results, strict=True)
+            if call.name in self._tools and not result.get("is_error")
+        )
+
+    def _batches(self, calls: Sequence[ToolCall]) -> Iterator[list[int]]:
+        for reads, places in groupby(range(len(calls)), key=lambda place: self._is_read(calls[place])):
+            batch = list(places)
+            yield from [batch] if reads else [[place] for place in batch]
+
+    def _is_read(self, call: ToolCall) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.effect is Effect.READ
+
+    async def _settle(self, call: ToolCall) -> dict[str, Any]:
+        try:
+            text = await self._pass_and_run(call)
+        except _Stopped as stopped:
+            refusal = stopped.refusal
+            action = "tool_failed" if refusal.gate == RUN else "tool_refused"
+            self._tell(action, call, gate=refusal.gate, reason=refusal.reason)
+            return _result(call, self._fit(call, str(refusal))) | {"is_error": True}
+        self._tell("tool_ran", call)
+        return _result(call, self._fit(call, text))
+
+    async def _pass_and_run(self, call: ToolCall) -> str:
+        tool = self._tools.get(call.name)
+        if tool is None:
+            raise _Stopped(_unknown(call.name, self.names))
+        refusal = await _bordered("semantic", self._examine, tool, call)
+        if refusal is not None:
+            raise _Stopped(refusal)
+        for guard in (*self._guards, *(guard for guard in self._guards if guard.gate in ASKED_AGAIN)):
+            refusal = await _bordered(guard.gate, guard.check, call, tool)
+            if refusal is not None:
+                raise _Stopped(refusal)
+        return await _bordered(RUN, tool.run, dict(call.input), replace(self._context, call_id=call.id))
+
+    async def _examine(self, tool: Tool, call: ToolCall) -> Refusal | None:
+        fault = self._inputs[tool.name].fault(call.input)
+        if fault is not None:
+            return Refusal(gate="schema", reason=fault.reason, text=fault.text)
+        return tool.semantic(call.input) if tool.semantic else None
+
+    def _fit(self, call: ToolCall, text: str) -> str:
+        """The text itself, or a preview of it and the path of the file that holds it."""
+        text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates break the request
+        if len(text) <= self._limits.inline_characters:
+            return text or "(no output)"
+        short = preview(text, self._limits.preview_characters)
+        try:
+            path = self._context.outputs.write(call.id, text)
+        except TeamError as error:
+            return f"{short}\n[the whole result could not be kept: {error}]"
+        return f"{short}\n[{len(text)} characters in all; the whole result is in {path}]"
+
+    def _tell(self, action: str, call: ToolCall, **fields: object) -> None:
+        self._record(action, tool=call.name, call=call.id, **fields)
+
+
+async def _bordered(gate: str, step: Callable[P, Awaitable[T]], *args: P.args, **named: P.kwargs) -> T:
+    """What the step returns. Whatever it raises becomes a refusal of this gate."""
+    try:
+        return await step(*args, **named)
+    except TeamError as error:
+        raise _Stopped(Refusal(gate, error.reason, str(error))) from error
+    except Exception as error:  # the border of the tool run: a fault in one tool must not end the agent
+        logger.exception("%s crashed", gate, extra={"action": "tool_crashed"})
+        raise _Stopped(Refusal(gate, "crashed", f"{type(error).__name__}: {error}")) from error
+
+
+def _result(call: ToolCall, text: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call.id, "content": text}
+
+
+def _unknown(name: str, known: list[str]) -> Refusal:
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else f"the tools are {', '.join(known)}"
+    return Refusal(gate="schema", reason="unknown_tool", text=f"there is no tool {name!r}; {hint}")

@@ -1,0 +1,90 @@
+"""Where a path of a tool call really leads, and whether file tools may go there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from coordination.errors import TeamError
+
+if TYPE_CHECKING:
+    from harness.tool import ToolContext
+
+GIT = ".git"  # at any depth: its configuration and hooks start programs
+TEAM_STATE = frozenset({".team", ".tasks", "mailboxes", ".worktrees", ".memory"})  # at the top
+SECRETS = frozenset({".env"})  # at the top: holds the credentials
+POLICY = frozenset({"leadhand.yaml", ".mcp.json"})  # at the top: people only write them; reading is free
+
+
+@dataclass(eq=False)
+class OutsideWorkingDirectory(TeamError):
+    """The path leads out of the working directory, itself or through a link."""
+
+    path: str
+    cwd: str
+    says = (
+        "{path} is outside the working directory {cwd}; "
+        "name a file inside it, by a path relative to it such as src/app.py"
+    )
+
+
+@dataclass(eq=False)
+class ProtectedPath(TeamError):
+    """The path belongs to git, to the team's state or to its policy."""
+
+    path: str
+    says = "{path} is protected: file tools stay out of git's and the team's own files; work in other files"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A path after every link was followed."""
+
+    path: Path  # absolute
+    shown: str  # relative to the working directory, as results name it
+
+
+def readable(context: ToolContext, path: str) -> Place:
+    """Where `path` leads, for reading; the outputs of the agent's own calls may be read too.
+
+    Raises OutsideWorkingDirectory, ProtectedPath, NoWorkingDirectory.
+    """
+    cwd = context.cwd().resolve()
+    outputs = context.outputs.directory.resolve()
+    real = _real(cwd, path)
+    if real.is_relative_to(outputs) and real != outputs:
+        return Place(path=real, shown=str(real))
+    return _inside(cwd, path, real, closed=TEAM_STATE | SECRETS)
+
+
+def writable(context: ToolContext, path: str) -> Place:
+    """Where `path` leads, for writing. Raises as `readable`."""
+    cwd = context.cwd().resolve()
+    return _inside(cwd, path, _real(cwd, path), closed=TEAM_STATE | SECRETS | POLICY)
+
+
+def is_hidden(relative: str) -> bool:
+    """True for what glob and grep pass over: the protected paths, seen from the working directory."""
+    return _is_protected(PurePosixPath(relative), TEAM_STATE | SECRETS)
+
+
+def _real(cwd: Path, path: str) -> Path:
+    try:
+        return (cwd / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL byte
+        raise OutsideWorkingDirectory(path=path, cwd=str(cwd)) from error
+
+
+def _inside(cwd: Path, path: str, real: Path, *, closed: frozenset[str]) -> Place:
+    if not real.is_relative_to(cwd):
+        raise OutsideWorkingDirectory(path=path, cwd=str(cwd))
+    relative = PurePosixPath(real.relative_to(cwd).as_posix())
+    if _is_protected(relative, closed):
+        raise ProtectedPath(path=str(relative))
+    return Place(path=real, shown=str(relative))
+
+
+def _is_protected(relative: PurePosixPath, closed: frozenset[str]) -> bool:
+    parts = [part.casefold() for part in relative.parts]  # some file systems do not tell .GIT from .git
+    return GIT in parts or (bool(parts) and parts[0] in closed)

@@ -1,0 +1,204 @@
+"""The shell tool, and the one way in which a tool starts a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from subprocess import DEVNULL, STDOUT  # noqa: TID251 - this module starts the processes of tools
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from harness.tool import Effect, NoWorkingDirectory, Tool, ToolContext, ToolFailure, closed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from anyio.abc import Process
+
+CHUNK_BYTES = 65536
+GRACE_LOOKS = 20  # a hundredth of a second apart, between TERM and KILL
+LIFE_SECONDS = 1.0  # between signs of life
+DRAIN_SECONDS = 1.0  # a child that left the group may hold the pipe open
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShellLimits:
+    """How long a command may run, and how much of its output is kept."""
+
+    timeout_seconds: int
+    max_timeout_seconds: int
+    kept_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """What came of a process."""
+
+    status: int | None  # None: it ran out of time and was killed
+    output: str
+
+
+class BoundedOutput:
+    """The first and the last bytes of a stream; what lies between is only counted."""
+
+    def __init__(self, kept_bytes: int) -> None:
+        self._half = max(kept_bytes // 2, 1)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def add(self, data: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * self._half:  # cut seldom: each cut copies
+            self._cut()
+
+    def text(self) -> str:
+        """All that was kept; bytes that are no UTF-8 are shown as replacement characters."""
+        self._cut()
+        parts = [bytes(self._head), bytes(self._tail)]
+        if self._dropped:
+            parts.insert(1, f"\n… {self._dropped} bytes left out …\n".encode())
+        return b"".join(parts).decode("utf-8", "replace")
+
+    def _cut(self) -> None:
+        excess = len(self._tail) - self._half
+        if excess > 0:
+            del self._tail[:excess]
+            self._dropped += excess
+
+
+async def run_process(
+    command: str | Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    kept_bytes: int,
+    progress: Callable[[], None] = lambda: None,
+) -> Finished:
+    """Run in a process group of its own with stdin closed; afterwards the group is gone.
+
+    A string goes to the shell. Output and errors come in one stream, in the order of writing.
+    Raises NoWorkingDirectory, OSError. Cancellation kills the group too.
+    """
+    if not await anyio.Path(cwd).is_dir():
+        raise NoWorkingDirectory(why=f"{cwd} is gone")
+    argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+    kept = BoundedOutput(kept_bytes)
+    process = await anyio.open_process(
+        argv, stdin=DEVNULL, stderr=STDOUT, cwd=cwd, env=dict(environment), start_new_session=True
+    )
+    try:
+        status = await _follow(process, kept, timeout_seconds, progress)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await process.aclose()
+    return Finished(status=status, output=kept.text())
+
+
+async def _follow(
+    process: Process, kept: BoundedOutput, timeout_seconds: float, progress: Callable[[], None]
+) -> int | None:
+    """The exit status, or None when the time ran out; `kept` has the output up to then."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(_show_life, progress)
+        async with anyio.create_task_group() as reading:
+            reading.start_soon(_read, process, kept)
+            try:
+                with anyio.move_on_after(timeout_seconds):
+                    await process.wait()
+                status = process.returncode
+            finally:  # before the rest is read: a child left behind holds the pipe open
+                with anyio.CancelScope(shield=True):
+                    await _end_group(process.pid)
+            reading.cancel_scope.deadline = anyio.current_time() + DRAIN_SECONDS
+        group.cancel_scope.cancel()
+    return status
+
+
+async def _show_life(progress: Callable[[], None]) -> None:
+    while True:  # a wait with a deadline is progress, however silent the command
+        progress()
+        await anyio.sleep(LIFE_SECONDS)
+
+
+async def _read(process: Process, kept: BoundedOutput) -> None:
+    if process.stdout is None:
+        return
+    with suppress(anyio.EndOfStream):
+        while True:
+            kept.add(await process.stdout.receive(CHUNK_BYTES))
+
+
+async def _end_group(group: int) -> None:
+    """No process of the group is left: asked first, then killed."""
+    if not _signal_group(group, signal.SIGTERM):
+        return
+    for _ in range(GRACE_LOOKS):
+        await anyio.sleep(0.01)
+        if not _signal_group(group, 0):
+            return
+    _signal_group(group, signal.SIGKILL)
+
+
+def _signal_group(group: int, number: int) -> bool:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):  # PermissionError: only zombies left, on macOS
+        return False
+    return True
+
+
+def bash_tool(limits: ShellLimits) -> Tool:
+    """The tool `bash`: one command in the working directory, in the foreground."""
+
+    async def run(arguments: dict[str, Any], context: ToolContext) -> str:
+        return await _bash(arguments, context, limits)
+
+    return Tool(
+        name="bash",
+        description=(
+            "Run a shell command in the working directory and return its output (stdout and stderr "
+            "together). Input is closed, so commands cannot ask questions. Everything the command "
+            "started is ended when it returns. A command that runs longer than the time limit is "
+            "killed; its output so far is returned."
+        ),
+        input_schema=closed(
+            {
+                "command": {"type": "string", "minLength": 1, "description": "The command line."},
+                "timeout": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": limits.max_timeout_seconds,
+                    "description": f"Time limit in seconds; {limits.timeout_seconds} when not given.",
+                },
+            },
+            required=["command"],
+        ),
+        run=run,
+        effect=Effect.CHANGE,
+    )
+
+
+async def _bash(arguments: dict[str, Any], context: ToolContext, limits: ShellLimits) -> str:
+    seconds = arguments.get("timeout", limits.timeout_seconds)
+    finished = await run_process(
+        arguments["command"],
+        cwd=context.cwd(),
+        environment=context.environment(),
+        timeout_seconds=seconds,
+        kept_bytes=limits.kept_bytes,
+        progress=context.progress,
+    )
+    output = finished.output.strip("\n")
+    if finished.status is None:
+        raise ToolFailure("timeout", f"the command was killed after {seconds} s; output so far:\n{output}")
+    if finished.status != 0:
+        raise ToolFailure("exit_status", f"the command ended with status {finished.status}\n{output}")
+    return output
