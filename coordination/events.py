@@ -1,0 +1,88 @@
+"""The audit trail: one file of JSON lines per process, and a reader over all of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from coordination import layout
+from coordination.clock import Clock, iso
+from coordination.errors import NotRegularFile
+from coordination.files import AppendFile
+
+if TYPE_CHECKING:
+    from coordination.files import StateDirectory
+
+_CHUNK = 1 << 20
+
+
+class EventLog:
+    """What one process did, in its own file; an object belongs to one thread."""
+
+    def __init__(self, directory: StateDirectory, clock: Clock, who: str) -> None:
+        self._clock = clock
+        self._who = who
+        self._file = AppendFile(directory, layout.events(who), durable=False)
+
+    def record(self, action: str, **fields: object) -> None:
+        """One line more says when, who and what; not synced. Raises StateUnwritable."""
+        event = {"at": iso(self._clock.now()), "who": self._who, "action": action, **fields}
+        line = json.dumps(event, ensure_ascii=False, separators=(",", ":"), default=str)
+        self._file.append(line.encode("utf-8", "replace"))  # model text may hold lone surrogates
+
+    def close(self) -> None:
+        """Give the descriptor back; a later event opens the file again."""
+        self._file.close()
+
+
+class EventTail:
+    """Reads each event of each process once."""
+
+    def __init__(self, directory: StateDirectory) -> None:
+        self.bad_lines = 0  # torn or foreign, passed over
+        self._directory = directory
+        self._offsets: dict[str, int] = {}
+
+    def read_new(self) -> list[dict[str, Any]]:
+        """The events since the last call, by the time their writers gave them; whole lines only.
+
+        What cannot be read now is left for the next call.
+        """
+        events = []
+        for name in sorted(self._directory.names(layout.EVENTS)):
+            if name.endswith(".jsonl"):
+                events += self._read_file(f"{layout.EVENTS}/{name}")
+        return sorted(events, key=lambda event: str(event.get("at", "")))
+
+    def _read_file(self, path: str) -> list[dict[str, Any]]:
+        try:
+            whole = self._whole_lines(path)
+        except (OSError, NotRegularFile):
+            return []
+        decoded = [self._decode(line) for line in whole.splitlines() if line.strip()]
+        return [event for event in decoded if event is not None]
+
+    def _whole_lines(self, path: str) -> bytes:
+        offset = self._offsets.get(path, 0)
+        data, size = self._directory.read_from(path, offset, _CHUNK)
+        if size < offset:  # cut or replaced by hand: begin again
+            offset = 0
+            data, size = self._directory.read_from(path, offset, _CHUNK)
+        while offset + len(data) < size:
+            more, size = self._directory.read_from(path, offset + len(data), _CHUNK)
+            if not more:
+                break
+            data += more
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offsets[path] = offset + len(whole)
+        return whole
+
+    def _decode(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            event = None
+        if isinstance(event, dict):
+            return event
+        self.bad_lines += 1
+        return None

@@ -1,0 +1,102 @@
+"""Beats: a counter that changes while a process lives, and the patience of those who watch it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.errors import NotRegularFile, StateUnwritable
+
+if TYPE_CHECKING:
+    from coordination.clock import Clock
+    from coordination.team_root import Team
+
+TTL_SECONDS = 15.0  # on a local disk
+LOOKS_PER_TTL = 6  # beats too come this often
+_WIDTH = 64
+
+
+class Beat:
+    """The beat of this process; an object belongs to one thread."""
+
+    def __init__(self, team: Team, who: str) -> None:
+        self._directory = team.directory
+        self._path = layout.beat(who)
+        self._count = 0
+
+    def beat(self, task: str | None = None, token: int | None = None) -> None:
+        """The file differs from before; task and token in it are hints for people.
+
+        Raises StateUnwritable.
+        """
+        self._count += 1
+        text = f"{self._count} {task or '-'} {token or '-'}"
+        try:
+            self._directory.overwrite(self._path, f"{text[: _WIDTH - 1]:<{_WIDTH - 1}}\n".encode())
+        except OSError as error:
+            raise StateUnwritable(path=self._path, cause=error.strerror or "unknown") from error
+
+
+def read_beat(team: Team, who: str) -> bytes | None:
+    """What the beat of `alice~7` holds now; None when there is none or it cannot be read."""
+    try:
+        return team.directory.read_from(layout.beat(who), 0, _WIDTH)[0]
+    except (OSError, NotRegularFile):
+        return None
+
+
+@dataclass(slots=True)
+class _Seen:
+    beat: bytes | None
+    at: float  # when it was last looked at and counted
+    silence: float = 0.0
+
+
+class BeatWatch:
+    """Silence of others, counted in looks of this observer; no clock of theirs matters.
+
+    A gap between two looks counts TTL/6 at most, so an observer that was stopped or asleep does not
+    take the others for dead. An object belongs to one thread.
+    """
+
+    def __init__(self, clock: Clock, ttl_seconds: float = TTL_SECONDS) -> None:
+        self.ttl_seconds = ttl_seconds
+        self._clock = clock
+        self._step = ttl_seconds / LOOKS_PER_TTL
+        self._seen: dict[str, _Seen] = {}
+        self._held = False
+        self._counting_since = float("-inf")
+
+    def look(self, who: str, beat: bytes | None) -> float:
+        """Seconds for which the beat of `alice~7` stood still; 0 when it differs from the last look."""
+        now = self._clock.monotonic()
+        seen = self._seen.get(who)
+        if seen is None or seen.beat != beat:
+            self._seen[who] = _Seen(beat=beat, at=now)
+            return 0.0
+        gap = now - max(seen.at, self._counting_since)
+        if not self._held and gap >= self._step:
+            seen.silence += self._step
+            seen.at = now
+        return seen.silence
+
+    def silent(self, who: str) -> bool:
+        """True when the beat stood still for a whole TTL of looks."""
+        seen = self._seen.get(who)
+        # half a step for the rounding of six sums
+        return seen is not None and seen.silence > self.ttl_seconds - self._step / 2
+
+    def hold(self) -> None:
+        """Count nothing from now on: the observer's own beat fails, so the trouble is on its side."""
+        self._held = True
+
+    def go_on(self) -> None:
+        """Count again, from now: the observer's own beat was written."""
+        if self._held:
+            self._held = False
+            self._counting_since = self._clock.monotonic()
+
+    def forget(self, who: str) -> None:
+        """Its silence is 0 again, as if it had never been looked at."""
+        self._seen.pop(who, None)

@@ -1,0 +1,249 @@
+"""Questions and their one answer, each a numbered log: 1 is the question."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from coordination import layout
+from coordination.clock import iso
+from coordination.errors import InvalidRecord, TeamError
+from coordination.identity import new_id
+from coordination.numbered_log import NumberedLog, Record, digest
+from coordination.protocols import term_to_write
+from coordination.records import Decision, Request, Verdict, scrub
+from coordination.signing import secret_digest, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordination.team_root import Team
+
+
+@dataclass(eq=False)
+class UnknownRequest(TeamError):
+    """No question has this id."""
+
+    request: str
+    says = "there is no request {request}; list the open ones with `leadhand approvals`"
+
+
+@dataclass(eq=False)
+class AlreadyDecided(TeamError):
+    """The question has its answer, and there is only one."""
+
+    request: str
+    verdict: str
+    by: str
+    says = "{request} was already decided: {verdict} by {by}; ask again if it has to be decided anew"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestState:
+    """A question with the answer it has so far."""
+
+    question: Request
+    question_digest: str
+    answer: Decision | None = None
+    term: int = 0  # the highest that stamped it
+
+
+class Details(TypedDict, total=False):
+    """What a question may say beside its kind, subject and reviewer."""
+
+    id: str
+    question: str
+    task: str | None
+    token: int | None
+    plan: int | None
+    content_digest: str | None
+    deadline_seconds: float | None
+    default: Verdict
+
+
+class RequestRules:
+    """Record 1 is the question; a new lead may stamp it with its term; the first decision ends it."""
+
+    def __init__(self, request: str) -> None:
+        self._request = request
+
+    def check(self, state: RequestState | None, record: Record) -> None:
+        if state is None:
+            if Request.from_json(record.body).id != self._request:
+                raise InvalidRecord(why="the question has another id than its log")
+        elif state.answer is not None:
+            raise InvalidRecord(why=f"the question was already decided by {state.answer.by}")
+        elif "verdict" in record.body:
+            self._check_decision(state, Decision.from_json(record.body))
+        else:
+            self._check_stamp(state, record)
+
+    def apply(self, state: RequestState | None, record: Record) -> RequestState:
+        if state is None:
+            question = Request.from_json(record.body)
+            return RequestState(question=question, question_digest=digest(record.body), term=question.term)
+        if "verdict" in record.body:
+            decision = Decision.from_json(record.body)
+            return replace(state, answer=decision, term=decision.term)
+        return replace(state, term=record.body["term"])
+
+    def _check_decision(self, state: RequestState, decision: Decision) -> None:
+        verify(state.question, state.question_digest, decision)
+        if decision.term < state.term:
+            raise InvalidRecord(why=f"its term {decision.term} is over, {state.term} came after it")
+
+    def _check_stamp(self, state: RequestState, record: Record) -> None:
+        stamp = Request.from_json(record.body)
+        if stamp.term <= state.term:
+            raise InvalidRecord(why=f"its term {stamp.term} is not newer than {state.term}")
+        if record.body | {"term": state.question.term} != state.question.to_json():
+            raise InvalidRecord(why="the stamp of a new term changes the question")
+
+
+class Requests:
+    """The questions of the team; an object belongs to one thread and one process."""
+
+    def __init__(self, team: Team, actor: str, term: Callable[[], int] = lambda: 0) -> None:
+        self._team = team
+        self._actor = actor
+        self._term = term
+        self._logs: dict[str, NumberedLog[RequestState]] = {}
+        self._decided: set[str] = set()
+        self._secrets: dict[str, str] = {}
+
+    def ask(self, kind: str, subject: str, *, reviewer: str, **details: Unpack[Details]) -> Request:
+        """The question is on disk and open. `reviewer` is `person`, `lead`, or the member who answers.
+
+        The secret for its withdrawal stays in this object: it dies with the process, and so does
+        the question, which counts as withdrawn once its asker is closed or superseded.
+        """
+        details["id"] = request = details.get("id") or new_id("req")
+        details["question"] = scrub(details.get("question", ""))
+        secret = secrets.token_hex(16)
+        question = Request(
+            kind=kind,
+            asker=self._actor,
+            subject=subject,
+            reviewer=reviewer,
+            secret_digest=secret_digest(secret),
+            term=term_to_write(self._actor, self._term(), 0),
+            at=iso(self._team.clock.now()),
+            **details,
+        )
+
+        def draft(state: RequestState | None, _: int) -> dict[str, Any]:
+            if state is not None:
+                raise InvalidRecord(why=f"{request} was already asked")
+            return question.to_json()
+
+        self._log(request).commit(draft)
+        self._secrets[request] = secret
+        return question
+
+    def get(self, request: str) -> RequestState:
+        """The question and its answer so far. Raises UnknownRequest."""
+        if not layout.REQUEST_ID.fullmatch(request):
+            raise UnknownRequest(request=request)
+        state = self._log(request).refresh()
+        if state is None:
+            del self._logs[request]
+            raise UnknownRequest(request=request)
+        return state
+
+    def open(self) -> list[RequestState]:
+        """The questions without an answer, oldest first."""
+        names = set(self._team.directory.names(layout.REQUESTS)) - self._decided
+        found = []
+        for request in names:
+            if layout.REQUEST_ID.fullmatch(request):
+                found += self._if_open(request)
+        return sorted(found, key=lambda state: (state.question.at, state.question.id))
+
+    def decide(
+        self,
+        request: str,
+        verdict: Verdict,
+        *,
+        reason: str = "",
+        by: str | None = None,
+        term: int | None = None,
+    ) -> Decision:
+        """The decision is the one answer. `by` is the caller where it is not named.
+
+        Raises UnknownRequest, AlreadyDecided, TermOver, and InvalidRecord for one who may not decide.
+        """
+        known = self._term() if term is None else term
+        decider = by or self._actor
+        return self._answer(
+            request,
+            Decision(verdict=verdict, by=decider, reason=scrub(reason), request_digest="", term=known),
+        )
+
+    def withdraw(self, request: str, secret: str | None = None) -> Decision:
+        """The question is withdrawn; one that this object asked needs no secret. Raises as `decide`."""
+        secret = secret or self._secrets.get(request)
+        return self._answer(
+            request,
+            Decision(
+                verdict=Verdict.WITHDRAW, by=self._actor, request_digest="", secret=secret, term=self._term()
+            ),
+        )
+
+    def stamp(self, request: str) -> None:
+        """An open question carries the caller's term, so that no decision of an earlier one counts.
+
+        Nothing happens when it has that term. Raises UnknownRequest, AlreadyDecided, TermOver.
+        """
+        self.get(request)
+        log = self._log(request)
+
+        def draft(state: RequestState | None, _: int) -> dict[str, Any]:
+            state = _undecided(request, state)
+            return state.question.to_json() | {"term": term_to_write(self._actor, self._term(), state.term)}
+
+        if self.get(request).term != term_to_write(self._actor, self._term(), 0):
+            log.commit(draft)
+
+    def _answer(self, request: str, decision: Decision) -> Decision:
+        self.get(request)
+
+        def draft(state: RequestState | None, _: int) -> dict[str, Any]:
+            state = _undecided(request, state)
+            return decision.to_json() | {
+                "request_digest": state.question_digest,
+                "term": term_to_write(decision.by, decision.term, state.term),
+                "at": iso(self._team.clock.now()),
+            }
+
+        state = self._log(request).commit(draft)
+        assert state.answer is not None
+        return state.answer
+
+    def _if_open(self, request: str) -> list[RequestState]:
+        state = self._log(request).refresh()
+        if state is None:  # its first record is still on its way
+            return []
+        if state.answer is None:
+            return [state]
+        self._decided.add(request)
+        del self._logs[request]
+        return []
+
+    def _log(self, request: str) -> NumberedLog[RequestState]:
+        if request not in self._logs:
+            self._logs[request] = NumberedLog(
+                self._team.directory,
+                layout.request_log(request),
+                name=f"request/{request}",
+                rules=RequestRules(request),
+            )
+        return self._logs[request]
+
+
+def _undecided(request: str, state: RequestState | None) -> RequestState:
+    if state is None:
+        raise UnknownRequest(request=request)
+    if state.answer is not None:
+        raise AlreadyDecided(request=request, verdict=state.answer.verdict, by=state.answer.by)
+    return state
