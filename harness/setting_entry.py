@@ -1,0 +1,137 @@
+"""How a setting is declared: its name, which values it takes, who may decide it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PAGE_HEAD = """# Settings
+
+Written by `python -m harness.settings`; a test compares the two.
+
+A setting comes from the first of these that names it: a flag of the command, the environment,
+`.env` in the team root, your own `config.yaml` (on Linux in `~/.config/leadhand/`), `leadhand.yaml`
+in the team root. In the two YAML files a dotted name may be written as nested mappings:
+
+```yaml
+checks:
+  tests: python -m pytest -q
+lease:
+  ttl_seconds: 15
+```
+
+A file that names an unknown setting is refused, so that a misspelt limit is never without effect.
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`read` takes text (flag, environment) or YAML; it raises ValueError when the value does not fit."""
+
+    says: str
+    read: Callable[[object], object]
+
+
+def whole(minimum: int) -> Kind:
+    """A whole number, `minimum` or more."""
+
+    def read(value: object) -> int:
+        number = int(value) if isinstance(value, str) else value
+        if not isinstance(number, int) or isinstance(number, bool) or number < minimum:
+            raise ValueError
+        return number
+
+    return Kind(f"a whole number from {minimum}", read)
+
+
+def number_above(limit: float) -> Kind:
+    """Any number above `limit`."""
+
+    def read(value: object) -> float:
+        number = float(value) if isinstance(value, str) else value
+        if (
+            not isinstance(number, int | float)
+            or isinstance(number, bool)
+            or not limit < number < float("inf")
+        ):
+            raise ValueError
+        return float(number)
+
+    return Kind(f"a number above {limit:g}", read)
+
+
+def choice(*names: str) -> Kind:
+    """One of these words."""
+
+    def read(value: object) -> str:
+        if value not in names:
+            raise ValueError
+        return str(value)
+
+    return Kind(f"one of {', '.join(names)}", read)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    return value.strip()
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        raise ValueError  # noqa: TRY004 - every misfit is a ValueError to the caller
+    return tuple(_text(part) for part in parts)
+
+
+def _commands(value: object) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError  # noqa: TRY004 - likewise
+    return MappingProxyType({_text(name): _text(command) for name, command in value.items()})
+
+
+TEXT = Kind("text", _text)
+TEXTS = Kind("a list of texts (with commas between them in the environment)", _texts)
+COMMANDS = Kind("a mapping of names to commands (in a file only)", _commands)
+
+
+class Reach(Enum):
+    """Who may decide it."""
+
+    TEAM = "any of the sources"
+    PERSON = "the person: any source but `leadhand.yaml`, since a repository must not decide this"
+    SECRET = "the person: any source but `leadhand.yaml`; never shown"  # noqa: S105 - words for the reference page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One setting as files, environment and reference page know it."""
+
+    name: str  # dotted, as in `leadhand.yaml`
+    kind: Kind
+    says: str
+    unit: str
+    variable: str
+    reach: Reach
+
+    def section(self, default: object) -> str:
+        """What the reference page says of it."""
+        unit = f", in {self.unit}" if self.unit else ""
+        value = f"`{default}`" if isinstance(default, int | float | str) else "none"
+        return (
+            f"## `{self.name}`\n\n{self.says}\n\n"
+            f"- takes {self.kind.says}{unit}\n- default: {value}\n"
+            f"- environment: `{self.variable}`\n- set by {self.reach.value}\n"
+        )
+
+
+def entry(
+    name: str, kind: Kind, says: str, *, unit: str = "", variable: str = "", reach: Reach = Reach.TEAM
+) -> dict[str, Entry]:
+    variable = variable or f"LEADHAND_{name.replace('.', '_').upper()}"
+    return {"entry": Entry(name=name, kind=kind, says=says, unit=unit, variable=variable, reach=reach)}

@@ -1,0 +1,143 @@
+"""The places that settings come from, read into names and raw values."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import platformdirs
+import yaml
+
+from coordination.errors import TeamError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+SETTINGS_FILE = "leadhand.yaml"
+DOTENV_FILE = ".env"
+
+
+@dataclass(eq=False)
+class SettingsFault(TeamError):
+    """Root of all: a setting, or a file of settings, that cannot be used."""
+
+    source: str
+
+
+@dataclass(eq=False)
+class SettingsUnreadable(SettingsFault):
+    """A file of settings is no YAML mapping, or cannot be read."""
+
+    why: str
+    says = "{source}: {why}; mend the file, or move it away to go on with the defaults"
+
+
+@dataclass(eq=False)
+class UnknownSetting(SettingsFault):
+    """A file or flag names a setting that does not exist."""
+
+    name: str
+    near: str
+    says = "{source}: there is no setting {name}; {near}"
+
+
+@dataclass(eq=False)
+class SettingInvalid(SettingsFault):
+    """A value does not fit its setting."""
+
+    name: str
+    expected: str
+    got: str
+    says = "{source}: {name} must be {expected}, not {got}"
+
+
+@dataclass(eq=False)
+class PersonalSetting(SettingsFault):
+    """A file that comes with a repository tries to decide what is the person's alone."""
+
+    name: str
+    instead: str
+    says = "{source}: {name} may not be set by a file of the repository; put it into {instead}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One place: what it is called, what it says."""
+
+    label: str
+    values: Mapping[str, object]  # by the name of the setting, or of its variable
+    by_variable: bool = False  # then names that are no setting's belong to other programs
+    from_repository: bool = False  # then it may not decide what is the person's alone
+
+
+def user_file() -> Path:
+    """Where a person's own settings for all teams lie."""
+    return platformdirs.user_config_path("leadhand") / "config.yaml"
+
+
+def read_yaml(path: Path, whole: Collection[str], *, from_repository: bool) -> tuple[Source, bytes]:
+    """The settings of a file and its bytes; without the file both are empty.
+
+    Nested mappings become dotted names, except below the names in `whole`.
+    Raises SettingsUnreadable.
+    """
+    label = path.name if from_repository else str(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        raise SettingsUnreadable(source=label, why=error.strerror or "cannot be read") from error
+    try:
+        document = yaml.safe_load(data)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsUnreadable(source=label, why=_place(error)) from error
+    if not isinstance(document, dict | None):
+        raise SettingsUnreadable(source=label, why="is no mapping of names to values")
+    values = dict(_flat(document or {}, "", whole))
+    return Source(label=label, values=values, from_repository=from_repository), data
+
+
+def read_dotenv(path: Path) -> Source:
+    """The `NAME=value` lines of a file; other lines are another program's business."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsUnreadable(source=DOTENV_FILE, why=str(error)) from error
+    pairs = (_pair(line) for line in text.splitlines())
+    return Source(label=DOTENV_FILE, values=dict(pair for pair in pairs if pair), by_variable=True)
+
+
+def _pair(line: str) -> tuple[str, str] | None:
+    name, found, value = line.strip().removeprefix("export ").partition("=")
+    name, value = name.strip(), value.strip()
+    if not found or not name or name.startswith("#"):
+        return None
+    if value[:1] in {"'", '"'}:
+        return name, value[1:].partition(value[0])[0]
+    return name, value.partition(" #")[0].strip()
+
+
+def _flat(document: Mapping[Any, Any], above: str, whole: Collection[str]) -> Iterator[tuple[str, object]]:
+    for key, value in document.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict) and name not in whole:
+            yield from _flat(value, f"{name}.", whole)
+        else:
+            yield name, value
+
+
+def _place(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "is no YAML"
+    return f"line {mark.line + 1}: {problem}" if mark else str(problem)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """What to try for a name that is not known."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"did you mean {close[0]}?" if close else "docs/settings.md lists them all"

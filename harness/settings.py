@@ -1,0 +1,302 @@
+"""Every limit and choice once: its name, unit, default and meaning, and where its value comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from harness.setting_entry import (
+    COMMANDS,
+    PAGE_HEAD,
+    TEXT,
+    TEXTS,
+    Entry,
+    Reach,
+    choice,
+    entry,
+    number_above,
+    whole,
+)
+from harness.setting_sources import (
+    DOTENV_FILE,
+    SETTINGS_FILE,
+    PersonalSetting,
+    SettingInvalid,
+    Source,
+    UnknownSetting,
+    near,
+    read_dotenv,
+    read_yaml,
+    user_file,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from dataclasses import Field
+    from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The values in force; `load_settings` makes them."""
+
+    model_id: str | None = field(
+        default=None,
+        metadata=entry("model.id", TEXT, "The model of the lead. A real run needs it.", variable="MODEL_ID"),
+    )
+    worker_model_id: str | None = field(
+        default=None, metadata=entry("workers.model", TEXT, "The model of teammates; without it the lead's.")
+    )
+    api_key: str | None = field(
+        default=None,
+        repr=False,
+        metadata=entry(
+            "model.api_key",
+            TEXT,
+            "Key for the model's server.",
+            variable="ANTHROPIC_API_KEY",
+            reach=Reach.SECRET,
+        ),
+    )
+    auth_token: str | None = field(
+        default=None,
+        repr=False,
+        metadata=entry(
+            "model.auth_token",
+            TEXT,
+            "Bearer token for the model's server, used when there is no key.",
+            variable="ANTHROPIC_AUTH_TOKEN",
+            reach=Reach.SECRET,
+        ),
+    )
+    base_url: str | None = field(
+        default=None,
+        metadata=entry(
+            "model.base_url",
+            TEXT,
+            "Address of a server that speaks the Messages API; without it Anthropic's.",
+            variable="ANTHROPIC_BASE_URL",
+            reach=Reach.PERSON,
+        ),
+    )
+    max_tokens: int = field(
+        default=8000, metadata=entry("model.max_tokens", whole(1), "Length of one reply.", unit="tokens")
+    )
+    max_rounds: int = field(
+        default=200,
+        metadata=entry("turn.max_rounds", whole(1), "Model calls of one turn; then it ends.", unit="calls"),
+    )
+    workers: int = field(
+        default=3, metadata=entry("workers.number", whole(1), "Teammates that the lead is told to plan for.")
+    )
+    max_workers: int = field(
+        default=8,
+        metadata=entry("workers.max", whole(1), "Teammates alive at the same time; the host refuses more."),
+    )
+    lease_ttl_seconds: float = field(
+        default=15.0,
+        metadata=entry(
+            "lease.ttl_seconds",
+            number_above(0),
+            "Silence after which a teammate counts as dead and its task is given to another.",
+            unit="s",
+        ),
+    )
+    progress_timeout_seconds: float = field(
+        default=300.0,
+        metadata=entry(
+            "lease.progress_timeout_seconds",
+            number_above(0),
+            "Time without any sign of progress after which a teammate stops renewing its lease.",
+            unit="s",
+        ),
+    )
+    max_attempts: int = field(
+        default=3,
+        metadata=entry("task.max_attempts", whole(1), "Failed attempts after which a task is failed."),
+    )
+    plan_reviewer: str = field(
+        default="lead",
+        metadata=entry("plan_reviewer", choice("lead", "person"), "Who approves plans."),
+    )
+    checks: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=entry(
+            "checks", COMMANDS, "Commands that prove work: each runs on a clean checkout of a commit."
+        ),
+    )
+    check_timeout_seconds: float = field(
+        default=600.0,
+        metadata=entry("check.timeout_seconds", number_above(0), "Time limit of one check.", unit="s"),
+    )
+    merge_patience_seconds: float = field(
+        default=60.0,
+        metadata=entry(
+            "merge.patience_seconds",
+            number_above(0),
+            "How long a finished commit waits for a branch that is in use before this is reported.",
+            unit="s",
+        ),
+    )
+    stop_patience_seconds: float = field(
+        default=10.0,
+        metadata=entry(
+            "stop.patience_seconds",
+            number_above(0),
+            "How long a teammate that was asked to stop may take before it is ended.",
+            unit="s",
+        ),
+    )
+    environment_pass: tuple[str, ...] = field(
+        default=(),
+        metadata=entry(
+            "env.pass",
+            TEXTS,
+            "Further environment variables that commands may see.",
+            reach=Reach.PERSON,
+        ),
+    )
+    allow: tuple[str, ...] = field(
+        default=(),
+        metadata=entry("permissions.allow", TEXTS, "Calls that need no question.", reach=Reach.PERSON),
+    )
+    ask: tuple[str, ...] = field(
+        default=(), metadata=entry("permissions.ask", TEXTS, "Calls that need a person.")
+    )
+    deny: tuple[str, ...] = field(
+        default=(), metadata=entry("permissions.deny", TEXTS, "Calls that are refused.")
+    )
+    bash_timeout_seconds: int = field(
+        default=120,
+        metadata=entry("tool.bash.timeout_seconds", whole(1), "Time limit of a command.", unit="s"),
+    )
+    bash_max_timeout_seconds: int = field(
+        default=600,
+        metadata=entry(
+            "tool.bash.max_timeout_seconds", whole(1), "Longest limit that a call may ask for.", unit="s"
+        ),
+    )
+    bash_kept_bytes: int = field(
+        default=8_000_000,
+        metadata=entry(
+            "tool.bash.kept_bytes",
+            whole(1000),
+            "Output of a command that is kept: half from its begin, half from its end.",
+            unit="bytes",
+        ),
+    )
+    result_inline_characters: int = field(
+        default=30_000,
+        metadata=entry(
+            "tool.result.inline_characters",
+            whole(1000),
+            "Longest result that the model sees whole; a longer one goes to a file.",
+            unit="characters",
+        ),
+    )
+    result_preview_characters: int = field(
+        default=2000,
+        metadata=entry(
+            "tool.result.preview_characters",
+            whole(100),
+            "What it sees of a longer one, half from its begin, half from its end.",
+            unit="characters",
+        ),
+    )
+    read_lines: int = field(
+        default=2000,
+        metadata=entry(
+            "tool.read_file.lines", whole(1), "Lines of one read, if not asked otherwise.", unit="lines"
+        ),
+    )
+    search_matches: int = field(
+        default=500,
+        metadata=entry("tool.search.matches", whole(1), "Lines in a result of glob or grep.", unit="lines"),
+    )
+    search_timeout_seconds: int = field(
+        default=30,
+        metadata=entry("tool.search.timeout_seconds", whole(1), "Time limit of a search.", unit="s"),
+    )
+    file_digest: str = ""  # of `leadhand.yaml` as it was read
+
+    def digest(self) -> str:
+        """SHA-256 of `leadhand.yaml` as it was read; without the file, that of nothing."""
+        return self.file_digest
+
+
+def _entries() -> dict[str, tuple[Field[Any], Entry]]:
+    """Every setting by its name."""
+    found = ((of, of.metadata.get("entry")) for of in fields(Settings))
+    return {of_entry.name: (of, of_entry) for of, of_entry in found if isinstance(of_entry, Entry)}
+
+
+def load_settings(
+    root: Path,
+    flags: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    personal_file: Path | None = None,
+) -> Settings:
+    """The settings of the team at `root`: flag, environment, `.env`, the person's file, `leadhand.yaml`.
+
+    The first of these that names a setting decides. `flags` go by the names of the settings, None
+    meaning not given. Raises SettingsFault.
+    """
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    table = _entries()
+    nested = {name for name, (_, of_entry) in table.items() if of_entry.kind is COMMANDS}
+    personal, _ = read_yaml(personal_file or user_file(), nested, from_repository=False)
+    shared, data = read_yaml(root / SETTINGS_FILE, nested, from_repository=True)
+    sources = [
+        Source(label="command line", values=given),
+        Source(label="environment", values=os.environ if environ is None else environ, by_variable=True),
+        read_dotenv(root / DOTENV_FILE),
+        personal,
+        shared,
+    ]
+    values: dict[str, Any] = {}
+    for source in reversed(sources):  # a stronger source writes over a weaker one
+        values |= _read(source, table, personal_label=personal.label)
+    return Settings(**values, file_digest=hashlib.sha256(data).hexdigest())
+
+
+def _read(
+    source: Source, table: Mapping[str, tuple[Field[Any], Entry]], *, personal_label: str
+) -> dict[str, object]:
+    """The attributes that a source sets. Raises SettingsFault for the first that it may not or cannot."""
+    if source.by_variable:
+        named = {e.variable: e.name for _, e in table.values()}
+        raw = {named[key]: value for key, value in source.values.items() if key in named and value}
+    else:
+        raw = dict(source.values)
+    values = {}
+    for name, value in raw.items():
+        if name not in table:
+            raise UnknownSetting(source=source.label, name=name, near=near(name, table))
+        attribute, of_entry = table[name]
+        if source.from_repository and of_entry.reach is not Reach.TEAM:
+            raise PersonalSetting(source=source.label, name=name, instead=personal_label)
+        values[attribute.name] = _fit(source, of_entry, value)
+    return values
+
+
+def _fit(source: Source, of_entry: Entry, value: object) -> object:
+    try:
+        return of_entry.kind.read(value)
+    except ValueError as error:
+        name = of_entry.variable if source.by_variable else of_entry.name
+        got = "that" if of_entry.reach is Reach.SECRET else repr(value)
+        raise SettingInvalid(source=source.label, name=name, expected=of_entry.kind.says, got=got) from error
+
+
+def reference() -> str:
+    """The reference page, in Markdown."""
+    sections = [of_entry.section(of.default) for of, of_entry in _entries().values()]
+    return "\n".join([PAGE_HEAD, *sections])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())
