@@ -1,4 +1,4 @@
-"""The conversation of one process on disk: written before it is acted on, and folded back."""
+"""The conversation of one process on disk, written before it is acted on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ from coordination.errors import StateUnwritable
 from coordination.files import AppendFile, StateDirectory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 Line = dict[str, Any]
 SHORTEST_SECRET = 6  # replacing shorter ones would tear ordinary text
-OUTCOME_UNKNOWN = (
-    "[loop/outcome_unknown] the process stopped while this call was running; "
-    "its effect may have happened: look before you repeat it"
-)
 
 
 class Journal:
@@ -43,7 +39,7 @@ class Journal:
         with self._one_writer:
             at = iso(self._clock.now())
             lines = [
-                {"n": self._number + index, "at": at, "kind": kind, **fields}
+                _scrubbed({"n": self._number + index, "at": at, "kind": kind, **fields})
                 for index, (kind, fields) in enumerate(entries, start=1)
             ]
             self._write(b"\n".join(self._encode(line) for line in lines))
@@ -60,7 +56,7 @@ class Journal:
             self._file.append(block)
 
     def _encode(self, line: Line) -> bytes:
-        encoded = msgspec.json.encode(_scrubbed(line))
+        encoded = msgspec.json.encode(line)
         for form in self._redactions:
             encoded = encoded.replace(form, b"[redacted]")
         return encoded
@@ -76,64 +72,6 @@ def read(directory: StateDirectory, path: str) -> Iterator[Line]:
         if line is not None and line["n"] > newest:
             newest = line["n"]
             yield line
-
-
-def history(lines: Iterable[Line]) -> list[dict[str, Any]]:
-    """The messages of the last conversation in `lines`, fit to be sent, with every call answered."""
-    messages: list[dict[str, Any]] = []
-    for line in lines:
-        fold(messages, line)
-    unanswered = open_calls(messages)
-    if unanswered:
-        fold(messages, {"kind": "tool_results", "content": unknown_outcomes(unanswered)})
-    return messages
-
-
-def fold(messages: list[dict[str, Any]], line: Line) -> None:
-    """`messages` go on by what `line` says: user-side lines gather in one message, results first."""
-    match line["kind"]:
-        case "conversation":
-            messages.clear()
-        case "assistant":
-            content = [block for block in line["content"] if not _is_blank(block)]
-            if content:
-                messages.append({"role": "assistant", "content": content})
-        case "tool_results":
-            _user_message(messages)["content"][:0] = line["content"]
-        case _:
-            text = line.get("text")
-            if isinstance(text, str) and text.strip():
-                _user_message(messages)["content"].append({"type": "text", "text": text})
-
-
-def open_calls(messages: list[dict[str, Any]]) -> list[str]:
-    """Ids of the calls in the last assistant message that have no result yet."""
-    calls: list[str] = []
-    for message in messages[-2:]:
-        for block in message["content"]:
-            if block.get("type") == "tool_use":
-                calls.append(block["id"])
-            elif block.get("type") == "tool_result" and block["tool_use_id"] in calls:
-                calls.remove(block["tool_use_id"])
-    return calls
-
-
-def unknown_outcomes(calls: list[str]) -> list[dict[str, Any]]:
-    """A result for each call that nobody saw end."""
-    return [
-        {"type": "tool_result", "tool_use_id": call, "content": OUTCOME_UNKNOWN, "is_error": True}
-        for call in calls
-    ]
-
-
-def _user_message(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    if not messages or messages[-1]["role"] != "user":
-        messages.append({"role": "user", "content": []})
-    return messages[-1]
-
-
-def _is_blank(block: dict[str, Any]) -> bool:
-    return block.get("type") == "text" and not (block.get("text") or "").strip()
 
 
 def _decode(raw: bytes) -> Line | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anyio import CancelScope, to_thread
 
 from coordination.usage import Usage
-from harness.journal import fold, open_calls, unknown_outcomes
+from harness.conversation import fold, open_calls, unknown_outcomes
 from harness.model import Model, ModelRequest, NoReply, Reply, ToolUse
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ class Pool(Protocol):
         """The tools as the Messages API wants them."""
         ...
 
-    async def run(self, tool_uses: Sequence[ToolUse]) -> list[dict[str, Any]]:
+    async def run(self, calls: Sequence[ToolUse], /) -> list[dict[str, Any]]:
         """One `tool_result` block per call, in order; every failure is such a block."""
         ...
 
-    def ends_turn(self, tool_uses: Sequence[ToolUse], results: Sequence[dict[str, Any]]) -> bool:
+    def ends_turn(self, calls: Sequence[ToolUse], results: Sequence[dict[str, Any]], /) -> bool:
         """True when one of the calls, having succeeded, leaves nothing to do but wait."""
         ...
 
@@ -64,7 +64,7 @@ class Pool(Protocol):
 class Events(Protocol):
     """The audit trail."""
 
-    def record(self, action: str, **fields: Any) -> None:  # noqa: ANN401 - raw JSON
+    def record(self, action: str, /, **fields: object) -> None:
         """One line, not synced."""
         ...
 

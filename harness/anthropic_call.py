@@ -1,0 +1,171 @@
+"""Calls through the official SDK, and its failures in our terms; imported late, by its only user."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import anthropic
+import httpx2
+
+from coordination.usage import Usage
+from harness.conversation import blocks_of
+from harness.model import (
+    CredentialsRefused,
+    ImproperEnd,
+    ModelBusy,
+    ModelRefused,
+    ModelUnreachable,
+    NoReply,
+    PromptTooLong,
+    Reply,
+    SpendLimitReached,
+    UnknownModel,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anthropic.lib.streaming import AsyncMessageStream
+
+    from harness.anthropic_model import Endpoint
+    from harness.model import ModelRequest
+
+CONNECT_SECONDS = 5.0
+CALL_SECONDS = 600.0
+MODELS_LISTED = 100
+BUSY = frozenset({408, 409, 429})  # and every 5xx
+BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
+EPHEMERAL = {"type": "ephemeral"}
+
+
+class Connection:
+    """An open client; its retries are off, since ours can be seen and cancelled."""
+
+    def __init__(self, endpoint: Endpoint, *, silence_seconds: float) -> None:
+        self._address = endpoint.address
+        self._client = anthropic.AsyncAnthropic(
+            api_key=endpoint.api_key or None,
+            auth_token=None if endpoint.api_key else endpoint.auth_token,
+            base_url=endpoint.address,
+            max_retries=0,
+            timeout=anthropic.Timeout(CALL_SECONDS, connect=CONNECT_SECONDS, read=silence_seconds),
+        )
+
+    async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
+        """As `Model.reply`, one attempt."""
+        try:
+            async with self._client.messages.stream(**_arguments(request)) as stream:
+                return await _read(stream, on_text)
+        except anthropic.NotFoundError as error:
+            raise await self._unknown(request.model) from error
+        except anthropic.APIError as error:
+            raise failure(error, self._address) from error
+        except httpx2.TransportError as error:  # how the SDK lets a broken stream through
+            raise ImproperEnd(cause=_cause(error)) from error
+        except ValueError as error:  # broken JSON, of an event or of a call's input
+            raise ImproperEnd(cause=str(error)) from error
+
+    async def offered(self) -> list[str]:
+        """Names of the models that the server lists. Raises NoReply."""
+        try:
+            page = await self._client.models.list(limit=MODELS_LISTED)
+        except anthropic.APIError as error:
+            raise failure(error, self._address) from error
+        except ValueError as error:
+            raise ImproperEnd(cause=str(error)) from error
+        return [model.id for model in page.data]
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _unknown(self, model: str) -> UnknownModel:
+        try:
+            offered = ", ".join(await self.offered()) or "nothing"
+        except NoReply:
+            offered = "(it does not say; is ANTHROPIC_BASE_URL right?)"
+        return UnknownModel(model=model, address=self._address, offered=offered)
+
+
+def failure(error: anthropic.APIError, address: str) -> NoReply:
+    """The SDK's error in our terms."""
+    if isinstance(error, anthropic.APIStatusError):
+        return _refusal(error, address)
+    if isinstance(error, anthropic.APIConnectionError):
+        return ModelUnreachable(address=address, cause=_cause(error.__cause__ or error))
+    return ImproperEnd(cause=str(error))
+
+
+def _refusal(error: anthropic.APIStatusError, address: str) -> NoReply:
+    status, cause = error.status_code, _first_line(error.api_message or error.message)
+    if status in {401, 403}:
+        return CredentialsRefused(address=address, cause=cause)
+    if status == 402 or (error.error_code or "").endswith("spend_limit_reached"):
+        return SpendLimitReached(cause=cause)
+    if status == 413 or (status == 400 and "prompt is too long" in cause.lower()):
+        return PromptTooLong(cause=cause)
+    if status in BUSY or status >= 500 or error.type in BUSY_TYPES:
+        return ModelBusy(status=status, cause=cause, retry_after_seconds=_asked_to_wait(error))
+    return ModelRefused(status=status, cause=cause)
+
+
+async def _read(stream: AsyncMessageStream[None], on_text: Callable[[str], None]) -> Reply:
+    ended = False
+    async for event in stream:
+        on_text(event.text if event.type == "text" else "")
+        ended = ended or event.type == "message_stop"
+    if not ended:
+        raise ImproperEnd(cause="the stream ended early")
+    message = await stream.get_final_message()
+    if message.stop_reason is None:
+        raise ImproperEnd(cause="no stop reason")
+    return Reply(
+        content=[block.to_dict() for block in message.content],
+        stop_reason=message.stop_reason,
+        usage=Usage(
+            calls=1,
+            input_tokens=message.usage.input_tokens,
+            output_tokens=message.usage.output_tokens,
+            cache_read_tokens=message.usage.cache_read_input_tokens or 0,
+            cache_write_tokens=message.usage.cache_creation_input_tokens or 0,
+        ),
+        model=message.model,
+        request_id=stream.request_id,
+    )
+
+
+def _arguments(request: ModelRequest) -> dict[str, Any]:
+    """The request with the marks up to which a server may cache: tools and system, and all so far."""
+    arguments: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "messages": _marked(request.messages),
+    }
+    if request.system:
+        arguments["system"] = [{"type": "text", "text": request.system, "cache_control": EPHEMERAL}]
+    if request.tools:
+        arguments["tools"] = request.tools
+    return arguments
+
+
+def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    *before, last = messages
+    *blocks, end = blocks_of(last)
+    return [*before, {**last, "content": [*blocks, {**end, "cache_control": EPHEMERAL}]}]
+
+
+def _asked_to_wait(error: anthropic.APIStatusError) -> float | None:
+    """What `retry-after` says in seconds; a date or nonsense counts as nothing said."""
+    try:
+        seconds = float(error.response.headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _cause(error: BaseException) -> str:
+    return _first_line(str(error)) or type(error).__name__
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0][:300]

@@ -1,0 +1,66 @@
+"""A model behind the Messages API; loads the SDK when it is first called."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from harness.model import CredentialsMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.anthropic_call import Connection
+    from harness.model import ModelRequest, Reply
+
+DEFAULT_ADDRESS = "https://api.anthropic.com"
+SILENCE_SECONDS = 90.0
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Endpoint:
+    """Where the model is, and how one gets in."""
+
+    address: str = DEFAULT_ADDRESS
+    api_key: str | None = None
+    auth_token: str | None = None  # used when there is no key
+
+
+class AnthropicModel:
+    """A Model on a server; one per process, made after any fork."""
+
+    def __init__(self, endpoint: Endpoint, *, silence_seconds: float = SILENCE_SECONDS) -> None:
+        """`silence_seconds` is the longest gap between two pieces of a reply. Raises CredentialsMissing."""
+        if not (endpoint.api_key or endpoint.auth_token):
+            raise CredentialsMissing
+        self._endpoint = endpoint
+        self._silence_seconds = silence_seconds
+        self._connection: Connection | None = None
+
+    async def warm_up(self) -> None:
+        """The SDK is loaded, which takes seconds, without holding up the event loop."""
+        await to_thread.run_sync(importlib.import_module, "harness.anthropic_call")
+
+    async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
+        """As `Model.reply`. One attempt; a reply without its last events raises ImproperEnd."""
+        return await (await self._connected()).reply(request, on_text)
+
+    async def offered(self) -> list[str]:
+        """Names of the models that the server lists. Raises NoReply."""
+        return await (await self._connected()).offered()
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+    async def _connected(self) -> Connection:
+        await self.warm_up()
+        if self._connection is None:
+            from harness.anthropic_call import Connection  # noqa: PLC0415 - only who calls a model pays for it
+
+            self._connection = Connection(self._endpoint, silence_seconds=self._silence_seconds)
+        return self._connection

@@ -1,0 +1,237 @@
+"""A playbook served over HTTP in the wire format of the Messages API, faults included."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import socket
+import sys
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from harness.playbook import Fault, Playbook, PlaybookInvalid
+from harness.scripted_model import Answer, NoRuleFits, Script, UnfitMessages
+from harness.scripted_wire import completed, streamed
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+WRONG_KEY = "wrong"  # the one key that is refused
+IDLE_SECONDS = 600.0  # after which a connection that says nothing is closed
+ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+STATUS_OF_FAULT = {Fault.RATE_LIMITED: 429, Fault.BROKEN: 500, Fault.OVERLOADED: 529}
+
+
+class ScriptedServer:
+    """A server on this host that answers from a playbook while the context lasts."""
+
+    def __init__(self, playbook: Playbook, *, port: int = 0) -> None:
+        """Port 0 takes a free one. Raises OSError when the port is taken."""
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.script = Script(playbook)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.1,), name="scripted-server"
+        )
+
+    @property
+    def url(self) -> str:
+        """What ANTHROPIC_BASE_URL has to be."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.end()
+        self._thread.join()
+
+    def wait(self) -> None:
+        """Serve until the process is interrupted."""
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # a whole team connects at once
+    daemon_threads = False  # so that closing waits for them
+    script: Script
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.ending = threading.Event()
+        self._connections: set[socket.socket] = set()
+        super().__init__(address, handler)
+
+    def end(self) -> None:
+        """No thread and no connection is left."""
+        self.ending.set()
+        self.shutdown()
+        for connection in list(self._connections):
+            _hang_up(connection)
+        self.server_close()
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, address = super().get_request()
+        self._connections.add(connection)
+        return connection, address
+
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - as the base class has it
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - likewise
+        if not isinstance(sys.exception(), OSError):  # a client that hung up is no news
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # small segments would wait 40 ms for the other side's ACK
+    timeout = IDLE_SECONDS
+    server: _Server
+
+    def do_GET(self) -> None:
+        if not self.path.partition("?")[0].endswith("/v1/models"):
+            self._refuse(404, f"nothing at {self.path}")
+        elif self._is_let_in():
+            self._send_json(200, _models(self.server.script.playbook.models))
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if not self.path.partition("?")[0].endswith("/v1/messages"):
+            self._refuse(404, f"nothing at {self.path}")
+        elif self._is_let_in():
+            self._answer(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - as the base class has it
+        """Say nothing: who runs a server watches the team, not its requests."""
+
+    def _answer(self, body: bytes) -> None:
+        try:
+            request = msgspec.json.decode(body, type=_Request)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            self._refuse(400, str(error))
+            return
+        models = self.server.script.playbook.models
+        if request.model not in models:
+            self._refuse(404, f"model: {request.model} (this playbook offers {', '.join(models)})")
+            return
+        try:
+            answer = self.server.script.answer(request.instructions, request.messages)
+        except (NoRuleFits, UnfitMessages) as error:
+            self._refuse(400, str(error))
+            return
+        if not self.server.ending.wait(answer.delay_seconds):
+            self._play(request, answer)
+
+    def _play(self, request: _Request, answer: Answer) -> None:
+        if answer.fault in STATUS_OF_FAULT:
+            self._refuse(STATUS_OF_FAULT[answer.fault], f"playbook: {answer.fault}")
+        elif request.stream:
+            body = streamed(answer, request.model)
+            self._send(200, body, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
+            self.close_connection = answer.fault is Fault.CUT
+        else:
+            self._send_json(200, completed(answer, request.model))
+
+    def _is_let_in(self) -> bool:
+        key = self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ")
+        if not key or key == WRONG_KEY:
+            self._refuse(401, "invalid bearer token or x-api-key")
+            return False
+        return True
+
+    def _refuse(self, status: int, message: str) -> None:
+        error = {"type": ERROR_TYPES[status], "message": message}
+        more = {"retry-after": "0"} if status == 429 else {}
+        self._send_json(status, {"type": "error", "error": error, "request_id": _request_id()}, more)
+
+    def _send_json(self, status: int, document: dict[str, Any], more: dict[str, str] | None = None) -> None:
+        body = msgspec.json.encode(document)
+        headers = {"content-type": "application/json", "content-length": str(len(body)), **(more or {})}
+        self._send(status, body, headers)
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        """Head and body in one segment."""
+        phrase = "Overloaded" if status == 529 else HTTPStatus(status).phrase
+        lines = [f"HTTP/1.1 {status} {phrase}", f"request-id: {_request_id()}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        self.wfile.write("\r\n".join([*lines, "", ""]).encode() + body)
+
+
+class _Request(msgspec.Struct):
+    """What is looked at in a request; the rest is for real models."""
+
+    model: str
+    messages: list[dict[str, Any]]
+    max_tokens: int
+    system: str | list[dict[str, Any]] = ""
+    stream: bool = False
+
+    @property
+    def instructions(self) -> str:
+        if isinstance(self.system, str):
+            return self.system
+        return "\n".join(block.get("text", "") for block in self.system)
+
+
+def _models(names: tuple[str, ...]) -> dict[str, Any]:
+    data = [
+        {
+            "type": "model",
+            "id": name,
+            "display_name": f"{name} (playbook)",
+            "created_at": "2026-01-01T00:00:00Z",
+        }
+        for name in names
+    ]
+    return {"data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
+
+
+def _request_id() -> str:
+    return f"req_{secrets.token_hex(12)}"
+
+
+def _hang_up(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:  # it was gone already
+        return
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve a playbook in the foreground; 2 when it is invalid or the port is taken."""
+    parser = argparse.ArgumentParser(prog="python -m harness.scripted_server", description=__doc__)
+    parser.add_argument("playbook", type=Path)
+    parser.add_argument("--port", type=int, default=0)
+    given = parser.parse_args(arguments)
+    try:
+        server = ScriptedServer(Playbook.load(given.playbook), port=given.port)
+    except (PlaybookInvalid, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    with server:
+        sys.stdout.write(f"scripted model on {server.url}\n")
+        sys.stdout.flush()
+        try:
+            server.wait()
+        except KeyboardInterrupt:
+            return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
