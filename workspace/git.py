@@ -1,0 +1,258 @@
+"""Every git command of the host: hardened, bounded in time, retried when another git holds a lock."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess  # noqa: TID251 - the one place that starts git
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coordination.clock import Clock, SystemClock
+from coordination.errors import TeamError
+from workspace.git_directory import NotARepository, locate, registered
+from workspace.git_locks import LockWatch
+from workspace.git_settings import SETTINGS, as_environment, host_environment, neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workspace.git_directory import GitDirectory
+
+TIMEOUT_SECONDS = 300.0  # a checkout of a very large repository
+# Commands that read or write files of a checkout, and so would run the repository's filters and drivers.
+TOUCHES_FILES = frozenset({"add", "checkout", "clean", "merge-tree", "reset", "status", "worktree"})
+
+
+@dataclass(eq=False)
+class GitMissing(TeamError):
+    """There is no git outside the repository itself."""
+
+    says = "git is not installed; install git 2.39 or newer and try again"
+
+
+@dataclass(eq=False)
+class GitError(TeamError):
+    """A git command failed."""
+
+    command: str
+    status: int
+    stderr: str
+    stdout: str = ""
+    says = "git {command} failed with status {status}: {stderr}"
+
+
+@dataclass(eq=False)
+class GitTimeout(TeamError):
+    """A git command did not end."""
+
+    command: str
+    seconds: float
+    says = "git {command} did not end within {seconds:.0f} s and was stopped; check the disk, then try again"
+
+
+@dataclass(eq=False)
+class NoCommitYet(TeamError):
+    """The repository has no first commit, so no worktree can be made of it."""
+
+    path: str
+    says = "{path} has no commit yet; make a first one, for example `git commit --allow-empty -m Start`"
+
+
+@dataclass(eq=False)
+class UnknownCommit(TeamError):
+    """A name does not lead to a commit."""
+
+    name: str
+    says = "there is no commit {name} in the repository; name an existing commit or branch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ended:
+    status: int
+    stdout: bytes
+    stderr: str
+
+
+class Git:
+    """Git on one checkout: the repository that was given, or with `at` a worktree of it."""
+
+    def __init__(self, repository: Path, *, clock: Clock | None = None) -> None:
+        """Raises NotARepository, GitMissing."""
+        self.place: GitDirectory = locate(repository)
+        self._clock = clock or SystemClock()
+        self._program = _find_git(self.place.tree)
+
+    def at(self, tree: Path) -> Git:
+        """Git on a linked worktree. Raises WorktreeBroken when it is not one of this repository."""
+        other = object.__new__(type(self))
+        other.place = registered(self.place.common, tree)
+        other._clock = self._clock
+        other._program = self._program
+        return other
+
+    def run(
+        self,
+        *arguments: str,
+        given: bytes = b"",
+        settings: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> str:
+        """What the command printed, without the last newline. Raises GitError, GitTimeout."""
+        ended = self._patiently(arguments, given, settings or {}, environment or {})
+        printed = os.fsdecode(ended.stdout).removesuffix("\n")
+        if ended.status:
+            raise GitError(command=arguments[0], status=ended.status, stderr=ended.stderr, stdout=printed)
+        return printed
+
+    def holds(self, *arguments: str) -> bool:
+        """The answer of a command that says yes by status 0 and no by 1. Raises GitError."""
+        ended = self._patiently(arguments, b"", {}, {})
+        if ended.status not in {0, 1}:
+            raise GitError(command=arguments[0], status=ended.status, stderr=ended.stderr)
+        return ended.status == 0
+
+    # questions
+
+    def commit_of(self, name: str) -> str:
+        """The full id of the commit that `name` leads to. Raises UnknownCommit."""
+        if name.startswith("-"):  # never an option, whoever chose it
+            raise UnknownCommit(name=name)
+        try:
+            return self.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        except GitError as error:
+            raise UnknownCommit(name=name) from error
+
+    def head(self) -> str:
+        """The commit that is checked out. Raises NoCommitYet."""
+        try:
+            return self.commit_of("HEAD")
+        except UnknownCommit as error:
+            raise NoCommitYet(path=str(self.place.tree)) from error
+
+    def tip(self, branch: str) -> str | None:
+        """The commit at the end of a branch; None when there is no such branch."""
+        if not self.holds("show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
+            return None
+        return self.commit_of(f"refs/heads/{branch}")
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """True when `newer` contains `older`, or is it."""
+        return older == newer or self.holds("merge-base", "--is-ancestor", older, newer)
+
+    def checked_out_at(self, branch: str) -> Path | None:
+        """The checkout, the main one or a worktree, that has the branch checked out."""
+        tree = None
+        for field in self.run("worktree", "list", "--porcelain", "-z").split("\0"):
+            key, _, value = field.partition(" ")
+            if key == "worktree":
+                tree = Path(value)
+            elif key == "branch" and value == f"refs/heads/{branch}":
+                return tree
+        return None
+
+    def uncommitted(self) -> tuple[str, ...]:
+        """Paths with edits that no commit holds, untracked ones included; the index is not refreshed."""
+        fields = iter(self.run("status", "--porcelain", "-z", "--no-renames").split("\0"))
+        return tuple(field[3:] for field in fields if field)
+
+    def person_email(self) -> str:
+        """The person's address, or one that can never exist where none is configured."""
+        try:
+            return self.run("config", "--get", "user.email") or "person@leadhand.invalid"
+        except GitError:
+            return "person@leadhand.invalid"
+
+    # the one change of a ref
+
+    def move_branch(self, branch: str, new: str, old: str | None) -> bool:
+        """The branch stands at `new` if it stood at `old` (None: if it did not exist); else False."""
+        ref = f"refs/heads/{branch}"
+        try:
+            self.run("update-ref", "-m", "leadhand", ref, new, old or "0" * len(new))
+        except GitError:
+            if self.tip(branch) != old:
+                return False
+            raise
+        return True
+
+    # running
+
+    def _patiently(
+        self, arguments: tuple[str, ...], given: bytes, settings: Mapping[str, str], extra: Mapping[str, str]
+    ) -> _Ended:
+        watch = LockWatch(self.place.common, self._clock)
+        while True:
+            guarded = {**SETTINGS, **self._neutral(arguments[0]), **settings}
+            ended = self._once(arguments, given, {**as_environment(guarded), **extra})
+            if not ended.status or not watch.worth_another_try(ended.stderr):
+                return ended
+            self._clock.sleep(0.01 + secrets.randbelow(50) / 1000)
+
+    def _neutral(self, command: str) -> dict[str, str]:
+        """Settings that put out of action what the repository's configuration would run, as it is now."""
+        if command not in TOUCHES_FILES:
+            return {}
+        query = ("config", "-z", "--show-scope", "--get-regexp", r"^(filter|merge|hook)\.")
+        return neutral(os.fsdecode(self._once(query, b"", as_environment(SETTINGS)).stdout))
+
+    def _once(self, arguments: tuple[str, ...], given: bytes, environment: Mapping[str, str]) -> _Ended:
+        directories = {"GIT_DIR": str(self.place.own), "GIT_WORK_TREE": str(self.place.tree)}
+        with subprocess.Popen(
+            [self._program, *arguments],
+            cwd=self.place.tree,
+            env={**host_environment(os.environ), **directories, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in the terminal must not cut a git in the middle
+        ) as process:
+            try:
+                stdout, stderr = process.communicate(given, timeout=TIMEOUT_SECONDS)
+            except subprocess.TimeoutExpired as error:
+                raise GitTimeout(command=arguments[0], seconds=TIMEOUT_SECONDS) from error
+            finally:
+                if process.poll() is None:
+                    _stop(process)
+        said = stderr.decode("utf-8", "replace").strip()
+        return _Ended(status=process.returncode, stdout=stdout, stderr=said)
+
+
+def open_repository(path: Path) -> Git:
+    """Git on the repository that holds `path`, ready to make worktrees of its commits.
+
+    Raises NotARepository, NoCommitYet, GitMissing.
+    """
+    _find_git(path)  # GitPython cannot even be imported without one
+    import git  # noqa: PLC0415 - costs 120 ms, and only the first command of a person needs it
+
+    try:
+        with git.Repo(path, search_parent_directories=True) as repository:
+            top = repository.working_tree_dir
+    except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
+        raise NotARepository(path=str(path)) from error
+    if top is None:  # a bare one
+        raise NotARepository(path=str(path))
+    opened = Git(Path(top))
+    opened.head()
+    return opened
+
+
+def _find_git(repository: Path) -> str:
+    found = shutil.which("git")
+    if found is None or Path(found).resolve().is_relative_to(repository.resolve()):
+        raise GitMissing
+    return str(Path(found).absolute())
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """The group is gone; git gets a moment to remove its lock files."""
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(timeout=2)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -1,0 +1,218 @@
+"""Make a tree for a task, check that it is still the right one, and collect the work done in it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.errors import TeamError
+from coordination.records import scrub
+from workspace.excludes import EXCLUDES
+from workspace.git import GitError
+from workspace.git_directory import WorktreeBroken, detached_head, registered
+from workspace.merging import Clash, authorship, combine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from workspace.git import Git
+
+
+@dataclass(eq=False)
+class WorktreeExists(TeamError):
+    """The name of a worktree is taken; nobody works in a tree that was made for another task."""
+
+    path: str
+    says = "{path} exists already; choose another name"
+
+
+@dataclass(eq=False)
+class WorktreeName(TeamError):
+    """The name cannot be the name of a worktree."""
+
+    name: str
+    says = "{name!r} is no name for a worktree; use letters, digits, - and _, 64 at most"
+
+
+@dataclass(eq=False)
+class CannotCombine(TeamError):
+    """The commits a task builds on contradict each other."""
+
+    base: str
+    commit: str
+    files: tuple[str, ...]
+    says = "commits {base:.10} and {commit:.10} conflict in {files}; merge one of them first, then try again"
+
+
+@dataclass(eq=False)
+class BranchTaken(TeamError):
+    """The branch that should keep the work exists and holds something else."""
+
+    branch: str
+    holds: str
+    says = "branch {branch} exists already, at {holds:.10}; it was left alone"
+
+
+class Worktrees:
+    """The worktrees of one team, below its root."""
+
+    def __init__(self, git: Git, root: Path) -> None:
+        self._git = git
+        self._root = root.resolve()
+        self._descends = lru_cache(maxsize=256)(git.is_ancestor)
+
+    def path(self, name: str) -> Path:
+        """Where the tree of that name lies. Raises WorktreeName."""
+        if not layout.MEMBER_NAME.fullmatch(name):
+            raise WorktreeName(name=name)
+        return self._root / layout.worktree(name)
+
+    # making
+
+    def create(self, name: str, *, base: str, also: Sequence[str] = ()) -> Path:
+        """A new tree on a detached head at `base`, with the commits of `also` merged in.
+
+        Nothing is left behind when it fails. Raises WorktreeName, WorktreeExists, UnknownCommit,
+        CannotCombine, GitError.
+        """
+        path = self.path(name)
+        start = self._git.commit_of(base)
+        wanted = [self._git.commit_of(commit) for commit in also]
+        if path.exists() or path.is_symlink():
+            raise WorktreeExists(path=layout.worktree(name))
+        path.parent.mkdir(exist_ok=True)
+        try:
+            self._git.run("worktree", "add", "--quiet", "--detach", str(path), start)
+        except GitError as error:
+            if "already registered" in error.stderr or "already exists" in error.stderr:
+                raise WorktreeExists(path=layout.worktree(name)) from error
+            raise
+        self._bring_in(path, start, wanted)
+        return path
+
+    def _bring_in(self, path: Path, start: str, wanted: Sequence[str]) -> None:
+        here = self._git.at(path)
+        head = start
+        for commit in wanted:
+            if here.is_ancestor(commit, head):
+                continue
+            merged = combine(here, head, commit, f"Build on {commit:.10}\n")
+            if isinstance(merged, Clash):
+                self._git.run("worktree", "remove", "--force", str(path))  # ours alone: nobody was told of it
+                raise CannotCombine(base=head, commit=commit, files=merged.files)
+            here.run("checkout", "--quiet", "--detach", merged)
+            head = merged
+
+    # looking
+
+    def lease_problem(self, path: Path, base: str) -> str | None:
+        """Why nobody may work in this tree now; None when all is well.
+
+        Reads three small files of git; a process is started only when the head has moved.
+        """
+        if path.parent.resolve() != self._root / layout.WORKTREES or ".." in path.parts:
+            return f"{path} is not a worktree of this team"
+        try:
+            head = detached_head(registered(self._git.place.common, path))
+            if head != base and not self._descends(base, head):
+                return f"invalid worktree {path}: its head {head:.10} does not descend from {base:.10}"
+        except (WorktreeBroken, GitError) as error:
+            return str(error)
+        return None
+
+    def head(self, path: Path) -> str:
+        """The commit that the tree stands on. Raises WorktreeBroken."""
+        return detached_head(registered(self._git.place.common, path))
+
+    def last_commit(self, worktree: str) -> str | None:
+        """The commit that a former tree (relative to the root) stands on; None when it is gone."""
+        try:
+            return self.head(self._root / worktree)
+        except WorktreeBroken:
+            return None
+
+    def newest(self, branch: str, base: str) -> str:
+        """The commit at the end of the branch, or `base` while there is no such branch."""
+        return self._git.tip(branch) or base
+
+    def diff_stat(self, base: str, commit: str) -> str:
+        """What changed from `base` to `commit`, a line per file and a total; empty for nothing."""
+        return self._git.run(
+            "diff", "--stat=100", "--stat-count=100", "--no-ext-diff", "--no-textconv", base, commit, "--"
+        )
+
+    # collecting
+
+    def snapshot(self, path: Path, *, message: str, member: str, task: str) -> str:
+        """Everything in the tree is in a commit, whose id is returned: the head where nothing is new.
+
+        No branch moves, even if one was checked out in the tree. Raises WorktreeBroken, GitError.
+        """
+        here = self._git.at(path)
+        here.run("update-ref", "--no-deref", "HEAD", here.head())  # off any branch, all files as they are
+        with tempfile.TemporaryDirectory() as directory:
+            excludes = Path(directory, "excludes")
+            excludes.write_text(self._excludes(), encoding="utf-8")
+            here.run("add", "--all", settings={"core.excludesFile": str(excludes)})
+        if not here.holds("diff-index", "--cached", "--quiet", "HEAD", "--"):
+            text = f"{scrub(message).strip()}\n\nLeadhand-Task: {task}\n"
+            here.run(
+                "commit",
+                "--quiet",
+                "--no-verify",
+                "--cleanup=whitespace",
+                "--file=-",
+                given=text.encode("utf-8"),
+                environment=authorship(member, here.person_email()),
+            )
+        return here.head()
+
+    def keep(self, branch: str, commit: str) -> None:
+        """The branch names the commit; made if missing, never moved. Raises BranchTaken."""
+        if self._git.move_branch(branch, commit, None):
+            return
+        holds = self._git.tip(branch)
+        if holds and holds != commit:
+            raise BranchTaken(branch=branch, holds=holds)
+
+    def _excludes(self) -> str:
+        """Our patterns and, since git takes one file only, the person's own after them."""
+        try:
+            persons = self._git.run("config", "--type=path", "--get", "core.excludesFile")
+            return EXCLUDES + Path(persons).read_text(encoding="utf-8", errors="replace")
+        except (GitError, OSError):
+            return EXCLUDES
+
+
+def check_out(git: Git, tree: Path, commit: str) -> Git:
+    """A tree of the runtime's own stands clean and detached at `commit`, whatever was in it before.
+
+    What git ignores stays, such as an installed environment. A tree that git cannot use any more is
+    made anew: nobody keeps work in it.
+    """
+    try:
+        here = git.at(tree)
+        _clean_at(here, commit)
+    except (WorktreeBroken, GitError):
+        _remove(tree)
+        tree.parent.mkdir(parents=True, exist_ok=True)
+        git.run("worktree", "add", "--quiet", "--force", "--force", "--detach", str(tree), commit)
+        here = git.at(tree)
+    return here
+
+
+def _clean_at(here: Git, commit: str) -> None:
+    here.run("checkout", "--quiet", "--force", "--detach", commit)
+    here.run("clean", "--quiet", "-ffd")
+
+
+def _remove(tree: Path) -> None:
+    if tree.is_symlink():
+        tree.unlink()
+    elif tree.exists():
+        shutil.rmtree(tree)
