@@ -1,0 +1,85 @@
+"""What a child process is given, and how its group ends; starts nothing itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import psutil
+
+from coordination.process import start_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from coordination.clock import Clock
+
+LISTED = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR"})
+PROXIES = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"})  # in either case
+CREDENTIALS = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"})  # whatever `env.pass` names
+PATIENCE_SECONDS = 5.0  # between TERM and KILL
+_LOOK_SECONDS = 0.02
+
+
+def tool_environment(
+    extra: Mapping[str, str] | None = None,
+    *,
+    passed: Iterable[str] = (),
+    environ: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The environment of shells, hooks, checks, set-up, git and MCP servers.
+
+    From `environ` (that of this process) what is listed here or named in `passed` (the setting
+    `env.pass`), never a credential of the model; then `extra`, which the host sets itself.
+    """
+    source = os.environ if environ is None else environ
+    allowed = (LISTED | set(passed)) - CREDENTIALS
+    kept = {name: value for name, value in source.items() if name in allowed or name.lower() in PROXIES}
+    return kept | dict(extra or {})
+
+
+def end_group(group: int, clock: Clock, *, patience_seconds: float = PATIENCE_SECONDS) -> bool:
+    """No process of this group runs any more: TERM, so much patience, then KILL.
+
+    True when all are gone; False when some survive KILL for as long again (stuck in the kernel) or
+    belong to somebody else. Blocks this thread. The leader stays a zombie until its parent waits for
+    it. Raises ValueError for the group of the caller.
+    """
+    if group <= 1 or group == os.getpgrp():
+        raise ValueError(group)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        _signal(group, number)
+        deadline = clock.monotonic() + patience_seconds
+        while group_runs(group):
+            if clock.monotonic() >= deadline:
+                break
+            clock.sleep(_LOOK_SECONDS)
+        else:
+            return True
+    return False
+
+
+def group_runs(group: int) -> bool:
+    """True while a process of the group runs; a zombie does not run."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # some systems say so for zombies
+        pass
+    return any(_group_of(pid) == group and start_mark(pid) is not None for pid in psutil.pids())
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None

@@ -1,0 +1,149 @@
+"""The lines of a mailbox: from the bytes of one sender's file to messages, without a disk."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from coordination import layout
+from coordination.errors import InvalidRecord
+from coordination.records import Message
+
+if TYPE_CHECKING:
+    from typing import Self
+
+PERSON = "person"
+PERSON_SOURCE = re.compile(r"person~[A-Za-z0-9._-]{1,128}")
+ONE_CALL = re.compile(r"person~.+-[0-9a-f]{12}")  # written by one call of a command
+LINE_BYTES = 1 << 20  # the longest line that is sent and read
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """One message at its place; its journal line, once durable, is the delivery and the position."""
+
+    source: str  # the sending process as its file is called: `alice~7`, `person~host`
+    offset: int  # where its line begins in the source
+    end: int  # where the next line begins
+    message: Message
+    proven: bool  # the sender is on the roster; false for a person's file
+    passed: dict[str, int] = {}  # sources to ends: lines seen before this one that repeat delivered ones
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields that the journal line of this delivery carries."""
+        passed = {"passed": self.passed} if self.passed else {}
+        place = {"source": self.source, "offset": self.offset, "end": self.end, "proven": self.proven}
+        return {**place, **passed, "message": self.message.to_json()}
+
+    @classmethod
+    def from_json(cls, raw: dict[str, Any]) -> Self:
+        """The delivery in a journal line, whatever else the line carries. Raises InvalidRecord."""
+        try:
+            fields = {key: raw[key] for key in ("source", "offset", "end", "proven")}
+            message = Message.from_json(raw["message"])
+            return msgspec.convert(fields | {"message": message, "passed": raw.get("passed", {})}, cls)
+        except (KeyError, AttributeError, msgspec.ValidationError) as error:
+            raise InvalidRecord(why=f"no delivery ({error})") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of a source, without its newline."""
+
+    offset: int
+    end: int
+    text: bytes
+
+
+def split_source(source: str) -> tuple[str, int] | None:
+    """Name and incarnation of a sender's file; `person`, 0 for a person's; None for anything else."""
+    if PERSON_SOURCE.fullmatch(source):
+        return PERSON, 0
+    return layout.split_bearer(source)
+
+
+def sender_name(source: str) -> str:
+    """The name that a source bears in whatever incarnation."""
+    parts = split_source(source)
+    return parts[0] if parts else source
+
+
+def is_person(source: str) -> bool:
+    return source.startswith(f"{PERSON}~")
+
+
+def is_one_call(source: str) -> bool:
+    """True for a person's file that never grows once its one call is over."""
+    return ONE_CALL.fullmatch(source) is not None
+
+
+def take_lines(data: bytes, offset: int, *, by_hand: bool) -> tuple[list[Line], int]:
+    """The lines of `data`, which begins at `offset`, and where to read on.
+
+    The last line waits for its newline, but for a complete one that a person wrote. A line that
+    does not fit into `LINE_BYTES` is given in pieces without text. Blank lines only separate.
+    """
+    lines, begin = [], 0
+    while (newline := data.find(b"\n", begin)) >= 0:
+        text = data[begin:newline]
+        if text.strip():
+            lines.append(Line(offset=offset + begin, end=offset + newline + 1, text=text))
+        begin = newline + 1
+    tail = data[begin:]
+    if len(tail) == LINE_BYTES:
+        return [Line(offset=offset, end=offset + LINE_BYTES, text=b"")], offset + LINE_BYTES
+    if by_hand and _is_object(tail):
+        lines.append(Line(offset=offset + begin, end=offset + len(data), text=tail))
+        begin = len(data)
+    return lines, offset + begin
+
+
+def _is_object(text: bytes) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # no part of an object is one
+        return False
+
+
+def parse(line: Line, *, source: str, to: str, start: int) -> Message:
+    """The message of a line, its sender taken from the file.
+
+    A line by a person needs only `content`. Raises InvalidRecord for everything that is no message
+    from that source to the bearer of `to` with that `starting` record.
+    """
+    raw = _object(line.text)
+    if raw.get("from") not in _may_claim(source):
+        raise InvalidRecord(why=f"it claims to be from {raw['from']}")
+    if raw.get("to", to) != to:
+        raise InvalidRecord(why=f"it is addressed to {raw['to']}")
+    if is_person(source):
+        raw = _by_hand(line, source) | {"to": to, "to_start": start} | raw
+    message = Message.from_json(raw | {"from": source})
+    if message.to_start != start:
+        raise InvalidRecord(why="it is for another bearer of the name")
+    return message
+
+
+def _may_claim(source: str) -> tuple[str | None, ...]:
+    return (None, source, PERSON) if is_person(source) else (None, source)
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    if not text:
+        raise InvalidRecord(why=f"longer than {LINE_BYTES} bytes")
+    try:
+        raw = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidRecord(why=f"no JSON ({error})") from error
+    if not isinstance(raw, dict):
+        raise InvalidRecord(why="no JSON object")
+    return raw
+
+
+def _by_hand(line: Line, source: str) -> dict[str, Any]:
+    # Offset and content make the id, so that a file an editor wrote anew repeats nothing.
+    mark = hashlib.sha256(line.text).hexdigest()[:8]
+    return {"id": f"{source}:{line.offset}:{mark}", "seq": 0, "type": "message", "sent_at": ""}
