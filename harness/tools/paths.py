@@ -16,6 +16,8 @@ TEAM_STATE = frozenset({".team", ".tasks", "mailboxes", ".worktrees", ".memory"}
 SECRETS = frozenset({".env"})  # at the top: holds the credentials
 POLICY = frozenset({"leadhand.yaml", ".mcp.json"})  # at the top: people only write them; reading is free
 
+NEVER_SEARCHED = (GIT, *(f"/{name}" for name in sorted(TEAM_STATE | SECRETS)))  # as gitignore patterns
+
 
 @dataclass(eq=False)
 class OutsideWorkingDirectory(TeamError):
@@ -62,6 +64,14 @@ def writable(context: ToolContext, path: str) -> Place:
     """Where `path` leads, for writing. Raises as `readable`."""
     cwd = context.cwd().resolve()
     return _inside(cwd, path, _real(cwd, path), closed=TEAM_STATE | SECRETS | POLICY)
+
+
+def as_inside(cwd: Path, pattern: str) -> str:
+    """A glob pattern relative to the working directory. Raises OutsideWorkingDirectory."""
+    inside = pattern.removeprefix(f"{cwd}/").removeprefix("./")
+    if inside.startswith(("/", "~")) or ".." in PurePosixPath(inside).parts:
+        raise OutsideWorkingDirectory(path=pattern, cwd=str(cwd))
+    return inside
 
 
 def is_hidden(relative: str) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from subprocess import DEVNULL, STDOUT  # noqa: TID251 - this module starts the processes of tools
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from anyio import to_thread
 
+from coordination.child import end_group
+from coordination.clock import SystemClock
 from harness.tool import Effect, NoWorkingDirectory, Tool, ToolContext, ToolFailure, closed
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from anyio.abc import Process
 
 CHUNK_BYTES = 65536
-GRACE_LOOKS = 20  # a hundredth of a second apart, between TERM and KILL
+GRACE_SECONDS = 0.2  # between TERM and KILL
 LIFE_SECONDS = 1.0  # between signs of life
 DRAIN_SECONDS = 1.0  # a child that left the group may hold the pipe open
 
@@ -116,7 +117,7 @@ async def _follow(
                 status = process.returncode
             finally:  # before the rest is read: a child left behind holds the pipe open
                 with anyio.CancelScope(shield=True):
-                    await _end_group(process.pid)
+                    await to_thread.run_sync(_end_group, process.pid)
             reading.cancel_scope.deadline = anyio.current_time() + DRAIN_SECONDS
         group.cancel_scope.cancel()
     return status
@@ -136,23 +137,8 @@ async def _read(process: Process, kept: BoundedOutput) -> None:
             kept.add(await process.stdout.receive(CHUNK_BYTES))
 
 
-async def _end_group(group: int) -> None:
-    """No process of the group is left: asked first, then killed."""
-    if not _signal_group(group, signal.SIGTERM):
-        return
-    for _ in range(GRACE_LOOKS):
-        await anyio.sleep(0.01)
-        if not _signal_group(group, 0):
-            return
-    _signal_group(group, signal.SIGKILL)
-
-
-def _signal_group(group: int, number: int) -> bool:
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):  # PermissionError: only zombies left, on macOS
-        return False
-    return True
+def _end_group(group: int) -> None:
+    end_group(group, SystemClock(), patience_seconds=GRACE_SECONDS)
 
 
 def bash_tool(limits: ShellLimits) -> Tool:
