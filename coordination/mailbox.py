@@ -56,6 +56,7 @@ class _Step:
     cut: str | None = None  # name of the first sender whose lines did not all fit
     deliveries: list[Delivery] = field(default_factory=list)
     ids: set[tuple[str, str]] = field(default_factory=set)  # sender's name and id
+    bad: set[str] = field(default_factory=set)  # sources of which one bad line is reported
     read_out: set[str] = field(default_factory=set)  # sources without anything new
 
 
@@ -69,7 +70,9 @@ class Inbox:
     def __init__(self, team: Team, name: str, incarnation: int, roster: Roster, positions: Positions) -> None:
         self.positions = positions
         self.is_behind = False  # whether the last reading left something over
-        self.problems: list[MailProblem] = []  # each reported once; the caller empties it
+        self.problems: list[
+            MailProblem
+        ] = []  # the first of a source in a reading, once; the caller empties it
         self._team = team
         self._name = name
         self._incarnation = incarnation
@@ -187,7 +190,10 @@ class Inbox:
         try:
             message = parse(line, source=source, to=self._name, start=self._start)
         except InvalidRecord as error:
-            self._report(source, line.offset, error.why)
+            if source not in step.bad:
+                self._report(source, line.offset, error.why)
+            step.bad.add(source)
+            self._told[source] = max(line.end, self._told.get(source, 0))
             return None
         known = (sender_name(source), message.id)
         if self.positions.knows(message) or known in step.ids:

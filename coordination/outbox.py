@@ -138,6 +138,7 @@ class Outbox:
             try:
                 return self._file(message.to).append(line)
             except StateUnwritable:
+                self._files.pop(message.to).close()  # the next try goes by path again
                 if attempt == _ATTEMPTS:
                     raise
                 self._team.clock.sleep(0.05 * attempt)

@@ -17,7 +17,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from watchdog.observers.api import BaseObserver
 
@@ -37,14 +37,20 @@ class Wakeup(FileSystemEventHandler):
     is lost between looking and waiting. Beats and temporary files wake nobody.
     """
 
-    def __init__(self, team: Team, directories: Sequence[str]) -> None:
+    def __init__(
+        self,
+        team: Team,
+        directories: Sequence[str],
+        *,
+        observer: Callable[[], BaseObserver] = Observer,
+    ) -> None:
         """Watches these directories of the team, and what is or comes below them."""
         self._changed = threading.Event()
         self._closed = False
         for directory in directories:
             team.directory.make(directory)
         paths = [str(team.root / directory) for directory in directories]
-        self._observer = self._observe(paths)
+        self._observer = self._observe(observer(), paths)
 
     @property
     def by_events(self) -> bool:
@@ -79,8 +85,7 @@ class Wakeup(FileSystemEventHandler):
         if not path.endswith(".beat") and "/.tmp~" not in path:
             self._changed.set()
 
-    def _observe(self, paths: Sequence[str]) -> BaseObserver | None:
-        observer = Observer()
+    def _observe(self, observer: BaseObserver, paths: Sequence[str]) -> BaseObserver | None:
         try:
             for path in paths:
                 observer.schedule(self, path, recursive=True, event_filter=_EVENTS)

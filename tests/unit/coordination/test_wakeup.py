@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import errno
+import shutil
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from watchdog.observers.polling import PollingObserver
+
+from coordination import layout
+from coordination.clock import SystemClock
+from coordination.wakeup import Wakeup
+from tests.support.mail import Receiver, join, outbox, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from coordination.team_root import Team
+
+BOX = layout.inbox("bob")
+SOON = 5.0  # far above what an event takes, so that a busy machine does not matter
+QUIET = 0.2  # events were seen after 5 ms at most
+
+
+@pytest.fixture
+def wakeup(team: Team) -> Iterator[Wakeup]:
+    made = Wakeup(team, [BOX, layout.MEMBERS])
+    yield made
+    made.close()
+
+
+def append(team: Team) -> None:
+    write(team, "bob", "person~x", b"{}\n")
+
+
+def commit(team: Team) -> None:
+    team.directory.make(layout.member_log("alice"))
+    team.directory.publish(layout.record(layout.member_log("alice"), 1), b"{}")
+
+
+def replace(team: Team) -> None:
+    team.directory.replace(f"{BOX}/person~x.jsonl", b"{}")
+
+
+def hint(team: Team) -> None:
+    team.directory.touch(f"{BOX}/hint")
+
+
+@pytest.mark.parametrize("change", [append, commit, replace, hint])
+def test_a_change_ends_the_wait(team: Team, wakeup: Wakeup, change: Callable[[Team], None]) -> None:
+    assert wakeup.by_events
+    change(team)
+    assert wakeup.wait(SOON)
+
+
+def test_a_message_wakes_well_within_a_second(team: Team) -> None:
+    for name in ("alice", "bob"):
+        join(team, name)
+    alice, bob, clock = outbox(team, "alice"), Wakeup(team, [BOX]), SystemClock()
+    threading.Timer(0.1, alice.send, ("bob", "hello")).start()
+    began = clock.monotonic()
+    assert bob.wait(SOON)
+    assert clock.monotonic() - began < 1.0
+    bob.close()
+    assert Receiver(team, "bob").texts() == ["hello"]
+
+
+def test_reading_wakes_nobody(team: Team, wakeup: Wakeup) -> None:
+    for name in ("alice", "bob"):
+        join(team, name)
+    outbox(team, "alice").send("bob", "hello")
+    while wakeup.wait(QUIET):
+        pass
+    assert Receiver(team, "bob").texts() == ["hello"]
+    assert not wakeup.wait(QUIET)
+
+
+def test_beats_and_temporary_files_wake_nobody(team: Team, wakeup: Wakeup) -> None:
+    team.directory.overwrite(layout.beat("alice~2"), b"1")
+    (team.root / BOX / ".tmp~host~boot~1~ab").write_bytes(b"x")
+    assert not wakeup.wait(QUIET)
+
+
+def test_a_change_between_look_and_wait_is_not_lost(team: Team, wakeup: Wakeup) -> None:
+    append(team)
+    assert wakeup.wait(SOON)
+    while wakeup.wait(QUIET):
+        pass
+    append(team)  # while the caller looks
+    SystemClock().sleep(QUIET)
+    assert wakeup.wait(0.0)
+
+
+def test_nothing_new_is_a_time_out(wakeup: Wakeup) -> None:
+    assert not wakeup.wait(0.01)
+
+
+def test_wake_ends_a_wait_from_another_thread(wakeup: Wakeup) -> None:
+    threading.Timer(0.05, wakeup.wake).start()
+    assert wakeup.wait(SOON)
+
+
+def test_close_leaves_no_thread_and_no_waiter(team: Team) -> None:
+    before = threading.active_count()
+    wakeup = Wakeup(team, [BOX])
+    waiter = threading.Thread(target=wakeup.wait, args=(60.0,))
+    waiter.start()
+    wakeup.close()
+    waiter.join(SOON)
+    assert threading.active_count() == before
+    assert not wakeup.wait(60.0)
+
+
+def test_a_removed_directory_falls_back_to_polling(team: Team) -> None:
+    wakeup = Wakeup(team, [BOX])
+    shutil.rmtree(team.root / BOX)
+    clock, deadline = SystemClock(), SystemClock().monotonic() + SOON
+    while wakeup.by_events and clock.monotonic() < deadline:
+        clock.sleep(0.01)
+    assert not wakeup.by_events
+    while not wakeup.wait(0.6):
+        pass
+    wakeup.close()
+
+
+class OutOfWatches(PollingObserver):
+    """An observer whose second watch the system refuses."""
+
+    def start(self) -> None:
+        next(iter(self.emitters)).start()
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+
+def test_a_system_out_of_watches_is_polled_and_leaves_no_thread(team: Team) -> None:
+    before = threading.active_count()
+    wakeup = Wakeup(team, [BOX], observer=OutOfWatches)
+    assert not wakeup.by_events
+    assert wakeup.wait(SOON)
+    assert not wakeup.wait(0.01)
+    wakeup.close()
+    assert threading.active_count() == before
