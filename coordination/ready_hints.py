@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from bisect import insort
 from typing import TYPE_CHECKING
 
 from coordination import layout
@@ -26,13 +27,15 @@ class ReadyHints:
     def __init__(self, team: Team) -> None:
         self._directory = team.directory
         self._clock = team.clock
-        self._listings: dict[tuple[str, str], tuple[float, list[str]]] = {}  # time and paths, best last
+        self._listings: dict[tuple[str, str], tuple[float, list[str]]] = {}  # time and paths, best first
 
     def add(self, task: Task, place: int) -> None:
         """The task is hinted at wherever those who may claim it look."""
         for path in _paths(task, place):
             self._touch(path)
-        self._listings.clear()
+            for (name, role), (_, listed) in self._listings.items():
+                if _row(path) in {_reserved(name), role, ANY_ROLE}:
+                    insort(listed, path, key=_rank)
 
     def remove(self, task: Task, place: int) -> None:
         """No hint at the task as it stands is left."""
@@ -74,16 +77,14 @@ class ReadyHints:
     def _take_along(self, paths: list[str]) -> Iterator[str]:
         missed = False
         while paths:
-            path = paths.pop(_one_of_the_next(paths) if missed else -1)
+            path = paths.pop(_one_of_the_next(paths) if missed else 0)
             missed = not self._directory.unlink(path)
             if not missed:
                 yield _task_of(path)
 
     def _list(self, name: str, role: str) -> list[str]:
-        """Paths of all hints for this member, the best last."""
-        common = self._hints_in({role, ANY_ROLE})
-        common.sort(key=lambda path: path.rpartition("/")[2], reverse=True)
-        return common + sorted(self._hints_in({_reserved(name)}), reverse=True)
+        """Paths of all hints for this member, the best first."""
+        return sorted(self._hints_in({_reserved(name), role, ANY_ROLE}), key=_rank)
 
     def _hints_in(self, rows: Iterable[str]) -> list[str]:
         return [
@@ -110,12 +111,21 @@ def _reserved(name: str) -> str:
     return f"~{name}"  # no role can be called so
 
 
+def _row(path: str) -> str:
+    return path.split("/")[-2]
+
+
+def _rank(path: str) -> tuple[bool, str]:
+    """Reserved work first, then by priority and place."""
+    return not _row(path).startswith("~"), path.rpartition("/")[2]
+
+
 def _task_of(path: str) -> str:
     return path.rpartition("-")[2]
 
 
 def _one_of_the_next(paths: Sequence[str]) -> int:
-    """The place of one hint, at random, among the next few of the same row and priority."""
-    best = paths[-1].partition("-")[0]
-    few = sum(path.startswith(f"{best}-") for path in paths[-_SPREAD:])
-    return -1 - secrets.randbelow(few)
+    """The index of one hint, at random, among the next few of the same row and priority."""
+    row, _, name = paths[0].rpartition("/")
+    alike = f"{row}/{name[:2]}"
+    return secrets.randbelow(sum(path.startswith(alike) for path in paths[:_SPREAD]))

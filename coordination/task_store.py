@@ -166,6 +166,7 @@ class TaskStore:
         task = self.get(task_id)
         if task.status is Status.IN_PROGRESS and task.lease and task.lease.holder == claimant.bearer:
             return task
+        self._board.holdings.add(claimant.name, task_id)
         return self._board.change(task_id, step)
 
     # working under a token

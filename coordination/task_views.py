@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from coordination import layout
-from coordination.errors import NotRegularFile, StateUnwritable, TeamError
+from coordination.errors import NotRegularFile, StateUnwritable
 from coordination.numbered_log import ENVELOPE, Record, digest, pretty, seal
+from coordination.task_refusals import FieldInvalid, NotUnclaimed
+from coordination.task_rules import InvalidTransition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,6 +48,7 @@ class TaskViews:
                 self._look(task)
             except (NotRegularFile, StateUnwritable) as error:
                 self._logs.problems[task] = str(error)
+                self._logs.touched.add(task)
 
     def _look(self, task: str) -> None:
         log = self._logs.log(task)
@@ -81,7 +84,7 @@ class TaskViews:
             return
         try:
             self._adopt(task, newest.number, changes)
-        except TeamError as error:
+        except (FieldInvalid, NotUnclaimed, InvalidTransition) as error:
             self._put_aside(task, data, str(error))
 
     def _put_aside(self, task: str, data: bytes, why: str) -> None:
