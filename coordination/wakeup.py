@@ -50,7 +50,7 @@ class Wakeup(FileSystemEventHandler):
         for directory in directories:
             team.directory.make(directory)
         paths = [str(team.root / directory) for directory in directories]
-        self._observer = self._observe(observer(), paths)
+        self._observer = self._observe(observer, paths)
 
     @property
     def by_events(self) -> bool:
@@ -85,20 +85,23 @@ class Wakeup(FileSystemEventHandler):
         if not path.endswith(".beat") and "/.tmp~" not in path:
             self._changed.set()
 
-    def _observe(self, observer: BaseObserver, paths: Sequence[str]) -> BaseObserver | None:
+    def _observe(self, made: Callable[[], BaseObserver], paths: Sequence[str]) -> BaseObserver | None:
+        observer = None
         try:
+            observer = made()
             for path in paths:
                 observer.schedule(self, path, recursive=True, event_filter=_EVENTS)
             observer.start()
         except OSError as error:
             logger.warning("no file events (%s): polling instead", error, extra={"action": "polling"})
-            _stop(observer)
+            if observer is not None:
+                _stop(observer)
             return None
         return observer
 
 
 def _stop(observer: BaseObserver) -> None:
-    observer.unschedule_all()
-    if observer.is_alive():
-        observer.stop()
+    started = observer.is_alive()
+    observer.stop()  # also ends the threads that an observer has before its start
+    if started:
         observer.join()

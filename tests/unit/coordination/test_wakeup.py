@@ -6,7 +6,8 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from watchdog.observers.polling import PollingObserver
+from watchdog.events import FileSystemEventHandler
+from watchdog.observers import Observer
 
 from coordination import layout
 from coordination.clock import SystemClock
@@ -15,6 +16,8 @@ from tests.support.mail import Receiver, join, outbox, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from watchdog.observers.api import BaseObserver
 
     from coordination.team_root import Team
 
@@ -124,19 +127,25 @@ def test_a_removed_directory_falls_back_to_polling(team: Team) -> None:
     wakeup.close()
 
 
-class OutOfWatches(PollingObserver):
-    """An observer whose second watch the system refuses."""
-
-    def start(self) -> None:
-        next(iter(self.emitters)).start()
-        raise OSError(errno.ENOSPC, "no space left on device")
+def out_of_instances() -> BaseObserver:
+    raise OSError(errno.EMFILE, "too many open files")
 
 
-def test_a_system_out_of_watches_is_polled_and_leaves_no_thread(team: Team) -> None:
+def out_of_watches() -> BaseObserver:
+    """An observer with a watch that the system refuses."""
+    observer = Observer()
+    observer.schedule(FileSystemEventHandler(), "/nowhere")
+    return observer
+
+
+@pytest.mark.parametrize("observer", [out_of_instances, out_of_watches])
+def test_a_system_without_events_is_polled_and_leaves_no_thread(
+    team: Team, observer: Callable[[], BaseObserver]
+) -> None:
     before = threading.active_count()
-    wakeup = Wakeup(team, [BOX], observer=OutOfWatches)
+    wakeup = Wakeup(team, [BOX], observer=observer)
     assert not wakeup.by_events
+    assert threading.active_count() == before
     assert wakeup.wait(SOON)
     assert not wakeup.wait(0.01)
     wakeup.close()
-    assert threading.active_count() == before
