@@ -1,0 +1,46 @@
+"""The permission gate: the person's rules between the model and its tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.permissions import Verdict, rule_on
+from harness.tool import NoWorkingDirectory, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from harness.permissions import Rule
+    from harness.tool import Tool, ToolCall
+
+NOBODY = (
+    "{why}, and nobody can be asked from here; find a way that does not need it, or tell the lead "
+    "what you need and why"
+)
+DENIED = "{why}; do not try it in another form, find another way"
+
+
+class PermissionGuard:
+    """Refuses what the rules deny, and for now also what they would ask a person about."""
+
+    gate = "permission"
+
+    def __init__(self, rules: Sequence[Rule], cwd: Callable[[], Path]) -> None:
+        self._rules = tuple(rules)
+        self._cwd = cwd
+
+    async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:
+        ruling = rule_on(self._rules, call.name, tool.effect, call.input, cwd=self._directory())
+        if ruling.verdict is Verdict.ALLOW:
+            return None
+        if ruling.verdict is Verdict.ASK:
+            return Refusal(self.gate, "nobody_to_ask", NOBODY.format(why=ruling.text))
+        reason = "denied" if ruling.reason == "rule" else ruling.reason
+        return Refusal(self.gate, reason, DENIED.format(why=ruling.text))
+
+    def _directory(self) -> str:
+        try:
+            return str(self._cwd())
+        except NoWorkingDirectory:  # another gate's business; paths are then taken as they are
+            return ""
