@@ -54,8 +54,9 @@ class Connection:
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         """As `Model.reply`, one attempt."""
+        arguments = _arguments(request)
         try:
-            async with self._client.messages.stream(**_arguments(request)) as stream:
+            async with self._client.messages.stream(**arguments) as stream:
                 return await _read(stream, on_text)
         except anthropic.NotFoundError as error:
             raise await self._unknown(request.model) from error

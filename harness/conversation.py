@@ -47,7 +47,7 @@ def open_calls(messages: list[Message]) -> list[str]:
     """Ids of the calls in the last assistant message that have no result yet."""
     calls: list[str] = []
     for message in messages[-2:]:
-        for block in message["content"]:
+        for block in blocks_of(message):
             if block.get("type") == "tool_use":
                 calls.append(block["id"])
             elif block.get("type") == "tool_result" and block["tool_use_id"] in calls:

@@ -144,6 +144,8 @@ class Agent:
             await self._take_in(await self._inbox.take())
             if self.stopping():
                 return turn.outcome(Ended.STOPPED, "asked to stop")
+            if not self.messages or self.messages[-1]["role"] != "user":
+                return turn.outcome(Ended.DONE, "nothing new to answer")
             if turn.rounds >= self._settings.max_rounds:
                 return turn.outcome(Ended.LIMIT, f"{turn.rounds} model calls in one turn")
             try:

@@ -122,7 +122,7 @@ class ScriptedModel:
         return reply
 
     async def close(self) -> None:
-        await anyio.lowlevel.checkpoint()
+        """Nothing is held."""
 
 
 def what_is_seen(system: str, messages: list[dict[str, Any]]) -> dict[str, str]:

@@ -57,6 +57,10 @@ class ScriptedServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """No thread and no connection is left; waiting requests get no answer."""
         self._server.end()
         self._thread.join()
 
@@ -76,7 +80,6 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, handler)
 
     def end(self) -> None:
-        """No thread and no connection is left."""
         self.ending.set()
         self.shutdown()
         for connection in list(self._connections):
