@@ -71,13 +71,16 @@ class Receiver:
 
     def take(self, deliveries: Iterable[Delivery]) -> None:
         """Each delivery is durable in the journal, then behind the positions."""
+        for delivery in deliveries:
+            self.write({"kind": DELIVERY_KIND, **delivery.to_json()})
+            self.inbox.positions.take(delivery)
+
+    def write(self, line: dict[str, object]) -> None:
+        """The line is durable in the journal."""
         with self._journal.open("ab") as journal:
-            for delivery in deliveries:
-                line = {"kind": DELIVERY_KIND, **delivery.to_json()}
-                journal.write(json.dumps(line).encode() + b"\n")
-                journal.flush()
-                os.fsync(journal.fileno())
-                self.inbox.positions.take(delivery)
+            journal.write(json.dumps(line).encode() + b"\n")
+            journal.flush()
+            os.fsync(journal.fileno())
 
     def receive(self) -> list[Message]:
         """Everything that is new, taken."""
@@ -101,4 +104,6 @@ def journaled(team: Team, name: str) -> list[dict[str, object]]:
 
 def delivered(team: Team, name: str) -> list[Message]:
     """What the journal says was delivered, in its order."""
-    return [Delivery.from_json(line).message for line in journaled(team, name)]
+    return [
+        Delivery.from_json(line).message for line in journaled(team, name) if line["kind"] == DELIVERY_KIND
+    ]
