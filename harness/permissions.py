@@ -92,7 +92,7 @@ def parse_rules(*, allow: Iterable[str], ask: Iterable[str], deny: Iterable[str]
 def rule_on(
     rules: Sequence[Rule], tool: str, effect: str, arguments: Mapping[str, Any], *, cwd: str = ""
 ) -> Ruling:
-    """The verdict on a call: what destroys is denied whatever the rules say; then deny, ask, allow, built-in."""
+    """The verdict on a call: destruction is denied before any rule; then deny, ask, allow, built-in."""
     subject = str(arguments.get(SUBJECTS.get(tool, ""), ""))
     harm = destructive(subject) if tool == SHELL else None
     if harm:

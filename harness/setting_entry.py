@@ -7,6 +7,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from harness.permissions import BadRule, Verdict, parse_rule
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -95,8 +97,19 @@ def _commands(value: object) -> Mapping[str, str]:
     return MappingProxyType({_text(name): _text(command) for name, command in value.items()})
 
 
+def _rules(value: object) -> tuple[str, ...]:
+    rules = _texts(value)
+    try:
+        for rule in rules:
+            parse_rule(Verdict.ASK, rule)
+    except BadRule as error:
+        raise ValueError from error
+    return rules
+
+
 TEXT = Kind("text", _text)
 TEXTS = Kind("a list of texts (with commas between them in the environment)", _texts)
+RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules)
 COMMANDS = Kind("a mapping of names to commands (in a file only)", _commands)
 
 

@@ -10,10 +10,13 @@ import platformdirs
 import yaml
 
 from coordination.errors import TeamError
+from harness.setting_entry import Reach
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from harness.setting_entry import Entry
 
 SETTINGS_FILE = "leadhand.yaml"
 DOTENV_FILE = ".env"
@@ -137,7 +140,34 @@ def _place(error: Exception) -> str:
     return f"line {mark.line + 1}: {problem}" if mark else str(problem)
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def values_of(
+    source: Source, known: Mapping[str, Entry], personal_label: str
+) -> Iterator[tuple[str, object]]:
+    """The settings that a source names, with values that fit.
+
+    Raises UnknownSetting, PersonalSetting or SettingInvalid for the first that it cannot set.
+    """
+    variables = {of_entry.variable: name for name, of_entry in known.items()}
+    for key, value in source.values.items():
+        if source.by_variable and (key not in variables or not value):  # an empty variable is not set
+            continue
+        name = variables[key] if source.by_variable else key
+        if name not in known:
+            raise UnknownSetting(source=source.label, name=name, near=_near(name, known))
+        if source.from_repository and known[name].reach is not Reach.TEAM:
+            raise PersonalSetting(source=source.label, name=name, instead=personal_label)
+        yield name, _fit(source.label, key, known[name], value)
+
+
+def _fit(label: str, key: str, of_entry: Entry, value: object) -> object:
+    try:
+        return of_entry.kind.read(value)
+    except ValueError as error:
+        got = "that" if of_entry.reach is Reach.SECRET else repr(value)
+        raise SettingInvalid(source=label, name=key, expected=of_entry.kind.says, got=got) from error
+
+
+def _near(name: str, known: Iterable[str]) -> str:
     """What to try for a name that is not known."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"did you mean {close[0]}?" if close else "docs/settings.md lists them all"

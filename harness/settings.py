@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness.setting_entry import (
     COMMANDS,
     PAGE_HEAD,
+    RULES,
     TEXT,
     TEXTS,
     Entry,
@@ -23,14 +24,11 @@ from harness.setting_entry import (
 from harness.setting_sources import (
     DOTENV_FILE,
     SETTINGS_FILE,
-    PersonalSetting,
-    SettingInvalid,
     Source,
-    UnknownSetting,
-    near,
     read_dotenv,
     read_yaml,
     user_file,
+    values_of,
 )
 
 if TYPE_CHECKING:
@@ -161,13 +159,13 @@ class Settings:
     )
     allow: tuple[str, ...] = field(
         default=(),
-        metadata=entry("permissions.allow", TEXTS, "Calls that need no question.", reach=Reach.PERSON),
+        metadata=entry("permissions.allow", RULES, "Calls that need no question.", reach=Reach.PERSON),
     )
     ask: tuple[str, ...] = field(
-        default=(), metadata=entry("permissions.ask", TEXTS, "Calls that need a person.")
+        default=(), metadata=entry("permissions.ask", RULES, "Calls that need a person.")
     )
     deny: tuple[str, ...] = field(
-        default=(), metadata=entry("permissions.deny", TEXTS, "Calls that are refused.")
+        default=(), metadata=entry("permissions.deny", RULES, "Calls that are refused.")
     )
     bash_timeout_seconds: int = field(
         default=120,
@@ -258,38 +256,10 @@ def load_settings(
         shared,
     ]
     values: dict[str, Any] = {}
+    known = {name: of_entry for name, (_, of_entry) in table.items()}
     for source in reversed(sources):  # a stronger source writes over a weaker one
-        values |= _read(source, table, personal_label=personal.label)
+        values |= {table[name][0].name: value for name, value in values_of(source, known, personal.label)}
     return Settings(**values, file_digest=hashlib.sha256(data).hexdigest())
-
-
-def _read(
-    source: Source, table: Mapping[str, tuple[Field[Any], Entry]], *, personal_label: str
-) -> dict[str, object]:
-    """The attributes that a source sets. Raises SettingsFault for the first that it may not or cannot."""
-    if source.by_variable:
-        named = {e.variable: e.name for _, e in table.values()}
-        raw = {named[key]: value for key, value in source.values.items() if key in named and value}
-    else:
-        raw = dict(source.values)
-    values = {}
-    for name, value in raw.items():
-        if name not in table:
-            raise UnknownSetting(source=source.label, name=name, near=near(name, table))
-        attribute, of_entry = table[name]
-        if source.from_repository and of_entry.reach is not Reach.TEAM:
-            raise PersonalSetting(source=source.label, name=name, instead=personal_label)
-        values[attribute.name] = _fit(source, of_entry, value)
-    return values
-
-
-def _fit(source: Source, of_entry: Entry, value: object) -> object:
-    try:
-        return of_entry.kind.read(value)
-    except ValueError as error:
-        name = of_entry.variable if source.by_variable else of_entry.name
-        got = "that" if of_entry.reach is Reach.SECRET else repr(value)
-        raise SettingInvalid(source=source.label, name=name, expected=of_entry.kind.says, got=got) from error
 
 
 def reference() -> str:

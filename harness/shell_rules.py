@@ -111,9 +111,8 @@ def _harm_by_target(words: list[str], here: str) -> str | None:
         return "writes to a raw device"
     if not any(_is_vital(argument, here) for argument in arguments):
         return None
-    if name == "rm" and _has_flag(arguments, "rR", "--recursive"):
-        return "deletes a root, system or home directory"
-    if name == "find" and "-delete" in arguments:
+    deletes = "-delete" in arguments if name == "find" else _has_flag(arguments, "rR", "--recursive")
+    if name in {"rm", "find"} and deletes:
         return "deletes a root, system or home directory"
     if name in {"chmod", "chown", "chgrp"} and _has_flag(arguments, "R", "--recursive"):
         return "changes the modes of a root, system or home directory"

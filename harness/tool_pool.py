@@ -163,7 +163,10 @@ class ToolPool:
         return f"{short}\n[{len(text)} characters in all; the whole result is in {path}]"
 
     def _tell(self, action: str, call: ToolCall, **fields: object) -> None:
-        self._record(action, tool=call.name, call=call.id, **fields)
+        try:
+            self._record(action, tool=call.name, call=call.id, **fields)
+        except TeamError as error:  # a full disk must not take the result from the model
+            logger.warning("no event for %s: %s", call.name, error, extra={"action": "event_lost"})
 
 
 async def _bordered(gate: str, step: Callable[P, Awaitable[T]], *args: P.args, **named: P.kwargs) -> T:
