@@ -111,7 +111,7 @@ class TaskLogs:
 def _scrubbed(value: object) -> object:
     if isinstance(value, str):
         return scrub(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_scrubbed(item) for item in value]
     if isinstance(value, dict):
         return {key: _scrubbed(item) for key, item in value.items()}

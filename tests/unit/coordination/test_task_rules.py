@@ -1,0 +1,112 @@
+"""The transition table, the steps, and which step a reader believes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import structs
+
+from coordination import task_rules
+from coordination.records import Lease, Plan, Status, Task, TaskResult
+from coordination.task_rules import TRANSITIONS, Event, InvalidTransition, StaleToken, find_cycle, ready
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TASK = "task_00000001"
+PENDING = Task(id=TASK, subject="some work", status=Status.PENDING)
+CLAIMED = task_rules.claim(PENDING, owner="alice", holder="alice~7", number=3)
+LAST_TRY = structs.replace(CLAIMED, attempts=2, refusals=2)
+PLAN = Plan(number=1, digest="d", request="r")
+RESULT = TaskResult(text="tried")
+FENCED: dict[str, Callable[[int], Task]] = {
+    "bind": lambda token: task_rules.bind(CLAIMED, token, worktree="w", base="b"),
+    "submit_plan": lambda token: task_rules.submit_plan(
+        CLAIMED, token, Plan(number=1, digest="", request="")
+    ),
+    "release": lambda token: task_rules.release(CLAIMED, token, "stopped"),
+    "reclaim": lambda token: task_rules.reclaim(CLAIMED, token, "silent"),
+    "complete": lambda token: task_rules.complete(CLAIMED, token, commit="c", branch="b", result=RESULT),
+    "refuse": lambda token: task_rules.refuse(CLAIMED, token, RESULT),
+    "fail": lambda token: task_rules.fail(CLAIMED, token, RESULT, "gave up"),
+}
+
+
+@pytest.mark.parametrize("write", FENCED)
+def test_every_write_of_a_holder_names_the_present_token(write: str) -> None:
+    assert FENCED[write](3).event == write
+    with pytest.raises(StaleToken) as refused:
+        FENCED[write](2)
+    assert (refused.value.token, refused.value.present) == (2, 3)
+
+
+def test_nothing_leaves_a_final_status_and_only_a_merge_keeps_one() -> None:
+    leaving = [(before, event) for before, event in TRANSITIONS if before is not None and before.is_final]
+    assert leaving == [(Status.COMPLETED, Event.MERGE)]
+
+
+def test_a_step_that_is_not_in_the_table_names_task_event_and_status() -> None:
+    with pytest.raises(InvalidTransition, match=f"{TASK} is pending, so `merge`"):
+        task_rules.merge(PENDING, "c0ffee")
+
+
+def test_silence_costs_an_attempt_and_a_release_does_not() -> None:
+    assert task_rules.reclaim(CLAIMED, 3, "silent").attempts == 1
+    assert task_rules.release(CLAIMED, 3, "stopped").attempts == 0
+
+
+def test_the_last_attempt_fails_the_task_with_its_history() -> None:
+    failed = task_rules.reclaim(LAST_TRY, 3, "silent")
+    assert (failed.status, failed.attempts, failed.owner, failed.lease) == (Status.FAILED, 3, "alice", None)
+    assert "silent" in failed.why
+
+
+def test_the_last_refused_completion_fails_the_task() -> None:
+    assert task_rules.refuse(CLAIMED, 3, RESULT).status is Status.IN_PROGRESS
+    assert task_rules.refuse(LAST_TRY, 3, RESULT).status is Status.FAILED
+
+
+def test_a_released_task_still_says_where_the_work_lies() -> None:
+    bound = task_rules.bind(CLAIMED, 3, worktree=".worktrees/alice", base="c0ffee")
+    released = task_rules.release(bound, 3, "stopped", commit="abba", branch="leadhand/x")
+    assert (released.worktree, released.base, released.commit) == (".worktrees/alice", "c0ffee", "abba")
+    assert (released.owner, released.lease, released.plan) == (None, None, None)
+
+
+def test_resume_keeps_the_plan_and_names_the_lease_it_continues() -> None:
+    planned = task_rules.submit_plan(CLAIMED, 3, PLAN)
+    resumed = task_rules.resume(planned, holder="alice~9", number=5, died=False)
+    assert resumed.lease == Lease(holder="alice~9", token=5)
+    assert (resumed.plan, resumed.resumed_from, resumed.attempts) == (planned.plan, 3, 0)
+
+
+def test_resume_after_a_death_costs_an_attempt_and_the_last_one_fails() -> None:
+    assert task_rules.resume(CLAIMED, holder="alice~9", number=5, died=True).attempts == 1
+    assert task_rules.resume(LAST_TRY, holder="alice~9", number=5, died=True).status is Status.FAILED
+
+
+def test_a_new_demand_for_a_plan_voids_the_old_one() -> None:
+    planned = task_rules.submit_plan(CLAIMED, 3, PLAN)
+    demanded = task_rules.require_plan(planned)
+    assert (demanded.plan_required, demanded.plan) == (True, None)
+
+
+@pytest.mark.parametrize("status", [*Status, None])
+def test_only_a_completed_need_unblocks(status: Status | None) -> None:
+    waiting = structs.replace(PENDING, blocked_by=("task_00000002",))
+    assert ready(waiting, lambda _: status) is (status is Status.COMPLETED)
+
+
+def test_a_cycle_is_named_from_the_task_back_to_it() -> None:
+    needs = {"b": ["c"], "c": ["d", "a"]}
+    assert find_cycle(needs, "a", "b") == ["a", "b", "c", "a"]
+    assert find_cycle(needs, "a", "d") is None
+    assert find_cycle(needs, "a", "a") == ["a", "a"]
+
+
+def test_the_diagram_shows_every_transition_of_the_table() -> None:
+    diagram = task_rules.diagram()
+    assert "[*] --> held: create" in diagram
+    assert all(event in diagram for _, event in TRANSITIONS)
+    assert diagram.count("--> [*]") == 3
