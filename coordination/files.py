@@ -8,20 +8,24 @@ import secrets
 import stat
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from coordination.clock import Clock, SystemClock
 from coordination.errors import NotRegularFile, RootLost, StateUnreadable, StateUnwritable
 from coordination.process import this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 # Seen on shared mounts while another host replaces a file or the connection is coming back.
 PASSING_ERRORS = frozenset({errno.ENOENT, errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.EACCES})
 READ_PATIENCE_SECONDS = 5.0  # GlusterFS needed up to 1 s, NFSv3 more
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# A planted pipe must not block its opener, and a planted link must lead nowhere.
+_SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ = os.O_RDONLY | _SAFELY
+_WRITE = os.O_WRONLY | _SAFELY
+T = TypeVar("T")
 
 
 class StateDirectory:
@@ -54,14 +58,7 @@ class StateDirectory:
 
         Passing errors are retried by path for `READ_PATIENCE_SECONDS`; then StateUnreadable.
         """
-        deadline = self._clock.monotonic() + READ_PATIENCE_SECONDS
-        while True:
-            try:
-                return self.read(name)
-            except OSError as error:
-                if error.errno not in PASSING_ERRORS or self._clock.monotonic() >= deadline:
-                    raise StateUnreadable(path=name, cause=error.strerror or "unknown") from error
-            self._clock.sleep(0.05)
+        return self._patiently(lambda: self.read(name), name)
 
     def read_from(self, name: str, offset: int, limit: int) -> tuple[bytes, int]:
         """At most `limit` bytes from `offset`, and the size of the file. Raises as `read`."""
@@ -70,7 +67,27 @@ class StateDirectory:
             return os.pread(descriptor, limit, offset), size
 
     def names(self, directory: str) -> list[str]:
-        """What the directory holds, unordered; empty when there is no such directory."""
+        """What the directory holds, unordered; empty when there is no such directory.
+
+        Passing errors are retried as by `read_patiently`; then StateUnreadable.
+        """
+        return self._patiently(lambda: self._list(directory), directory)
+
+    def exists(self, name: str) -> bool:
+        """True when something has that name, whatever it is. Raises as `names`."""
+        return self._patiently(lambda: self._mode(name) is not None, name)
+
+    def _patiently(self, look: Callable[[], T], name: str) -> T:
+        deadline = self._clock.monotonic() + READ_PATIENCE_SECONDS
+        while True:
+            try:
+                return look()
+            except OSError as error:
+                if error.errno not in PASSING_ERRORS or self._clock.monotonic() >= deadline:
+                    raise StateUnreadable(path=name, cause=error.strerror or "unknown") from error
+            self._clock.sleep(0.05)
+
+    def _list(self, directory: str) -> list[str]:
         try:
             descriptor = os.open(
                 directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._descriptor
@@ -82,20 +99,18 @@ class StateDirectory:
         finally:
             os.close(descriptor)
 
-    def exists(self, name: str) -> bool:
-        """True when something has that name, whatever it is."""
+    def _mode(self, name: str) -> int | None:
         try:
-            os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return True
+            return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     @contextmanager
     def _regular(self, name: str) -> Iterator[int]:
         try:
             descriptor = os.open(name, _READ, dir_fd=self._descriptor)
         except OSError as error:
-            if error.errno in {errno.ELOOP, errno.ENXIO, errno.EISDIR}:
+            if error.errno in {errno.ELOOP, errno.ENXIO, errno.EISDIR} or self._is_odd(name, error):
                 raise NotRegularFile(path=name) from error
             raise
         try:
@@ -105,6 +120,11 @@ class StateDirectory:
         finally:
             os.close(descriptor)
 
+    def _is_odd(self, name: str, error: OSError) -> bool:
+        """A pipe or directory without permissions is no file that may become readable."""
+        mode = self._mode(name) if error.errno == errno.EACCES else None
+        return mode is not None and not stat.S_ISREG(mode)
+
     # writing
 
     def make(self, directory: str) -> None:
@@ -113,14 +133,18 @@ class StateDirectory:
         for part in directory.split("/"):
             made = f"{parent}/{part}" if parent else part
             try:
-                os.mkdir(made, mode=0o755, dir_fd=self._descriptor)
-            except FileExistsError:
-                pass
+                self._make_one(made, last=made == directory)
             except OSError as error:
                 raise StateUnwritable(path=made, cause=error.strerror or "unknown") from error
-            else:
-                self.sync(parent or ".")
             parent = made
+
+    def _make_one(self, name: str, *, last: bool) -> None:
+        try:
+            os.mkdir(name, mode=0o755, dir_fd=self._descriptor)
+        except FileExistsError:
+            if not last:
+                return
+        self.sync(_parent(name))  # the last one even if another made it, who may have died before its sync
 
     def publish(self, name: str, data: bytes) -> OSError | None:
         """Try to be the one who creates `name`, whole and durable.
@@ -161,7 +185,7 @@ class StateDirectory:
 
     def overwrite(self, name: str, data: bytes) -> None:
         """Put fixed-width `data` over the file in place, unsynced and opened anew: for beats alone."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = _WRITE | os.O_CREAT
         descriptor = os.open(name, flags, 0o644, dir_fd=self._descriptor)
         try:
             os.pwrite(descriptor, data, 0)
@@ -188,7 +212,7 @@ class StateDirectory:
 
     def open_append(self, name: str) -> int:
         """A descriptor for appending to the caller's own file, created durably if new."""
-        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = _WRITE | os.O_APPEND
         try:
             return os.open(name, flags, dir_fd=self._descriptor)
         except FileNotFoundError:

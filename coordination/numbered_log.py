@@ -81,7 +81,7 @@ def unseal(log: str, number: int, data: bytes, path: str) -> Record:
     """The record in `data`. Raises InvalidRecord, or NewerFormat for a format not known here."""
     try:
         document = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, RecursionError) as error:  # too deep is planted
         raise InvalidRecord(why=f"no JSON ({error})") from error
     if not isinstance(document, dict):
         raise InvalidRecord(why="no JSON object")
