@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.setting_sources import (
+    PersonalSetting,
+    SettingInvalid,
+    SettingsFault,
+    SettingsUnreadable,
+    UnknownSetting,
+)
+from harness.settings import Settings, load_settings, reference
+
+PROJECT = Path(__file__).resolve().parents[3]
+
+
+def load(root: Path, flags: dict[str, object] | None = None, **environ: str) -> Settings:
+    return load_settings(root, flags, environ, personal_file=root / "personal.yaml")
+
+
+def test_without_any_source_the_defaults_hold(tmp_path: Path) -> None:
+    settings = load(tmp_path)
+    assert (settings.bash_timeout_seconds, settings.lease_ttl_seconds, settings.model_id) == (120, 15.0, None)
+    assert settings.checks == {}
+
+
+def test_the_strongest_source_decides(tmp_path: Path) -> None:
+    (tmp_path / "leadhand.yaml").write_text("model: {id: repository}\n")
+    assert load(tmp_path).model_id == "repository"
+    (tmp_path / "personal.yaml").write_text("model.id: person\n")
+    assert load(tmp_path).model_id == "person"
+    (tmp_path / ".env").write_text("MODEL_ID=dotenv\n")
+    assert load(tmp_path).model_id == "dotenv"
+    assert load(tmp_path, MODEL_ID="environment").model_id == "environment"
+    assert load(tmp_path, {"model.id": "flag"}, MODEL_ID="environment").model_id == "flag"
+
+
+def test_an_empty_variable_and_a_flag_not_given_decide_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("MODEL_ID=dotenv\n")
+    assert load(tmp_path, {"model.id": None}, MODEL_ID="").model_id == "dotenv"
+
+
+def test_a_dotenv_file_is_read_as_shells_write_it(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(
+        "# keys\nexport ANTHROPIC_API_KEY='sk 1'\nMODEL_ID = \"m\" # mine\nOTHER=x\nnonsense\n"
+        "ANTHROPIC_BASE_URL=http://localhost # local\n"
+    )
+    settings = load(tmp_path)
+    assert (settings.api_key, settings.model_id, settings.base_url) == ("sk 1", "m", "http://localhost")
+
+
+def test_every_setting_has_a_variable(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path, LEADHAND_TOOL_BASH_TIMEOUT_SECONDS="7", LEADHAND_ENV_PASS="CARGO_HOME, NPM_TOKEN"
+    )
+    assert settings.bash_timeout_seconds == 7
+    assert settings.environment_pass == ("CARGO_HOME", "NPM_TOKEN")
+
+
+def test_checks_are_names_with_commands(tmp_path: Path) -> None:
+    (tmp_path / "leadhand.yaml").write_text("checks:\n  tests.unit: pytest -q\n  lint: ruff check\n")
+    assert load(tmp_path).checks == {"tests.unit": "pytest -q", "lint": "ruff check"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ("max_workrs: 3\n", UnknownSetting, "leadhand.yaml: there is no setting max_workrs"),
+        ("workers: {numbr: 3}\n", UnknownSetting, "did you mean workers.number?"),
+        ("workers: {max: 0}\n", SettingInvalid, "workers.max must be a whole number from 1, not 0"),
+        ("workers: {max: true}\n", SettingInvalid, "not True"),
+        ("workers: {max: many}\n", SettingInvalid, "not 'many'"),
+        ("workers: {max: 2.5}\n", SettingInvalid, "not 2.5"),
+        ("lease: {ttl_seconds: .nan}\n", SettingInvalid, "a number above 0"),
+        ("plan_reviewer: nobody\n", SettingInvalid, "one of lead, person"),
+        ("checks: pytest\n", SettingInvalid, "a mapping of names to commands"),
+        ("checks: {tests: 3}\n", SettingInvalid, "a mapping of names to commands"),
+        ("permissions: {deny: ['bash(']}\n", SettingInvalid, "a list of rules"),
+        ("permissions: {deny: bash: x}\n", SettingsUnreadable, "leadhand.yaml: line 1"),
+        ("- a\n", SettingsUnreadable, "no mapping"),
+        ("model: {api_key: sk}\n", PersonalSetting, "may not be set by a file of the repository"),
+        ("model: {base_url: 'http://evil'}\n", PersonalSetting, "personal.yaml"),
+        ("permissions: {allow: [bash]}\n", PersonalSetting, "permissions.allow"),
+        ("env: {pass: [AWS_SECRET]}\n", PersonalSetting, "env.pass"),
+    ],
+)
+def test_a_bad_file_is_refused_with_file_and_name(
+    tmp_path: Path, text: str, error: type[SettingsFault], says: str
+) -> None:
+    (tmp_path / "leadhand.yaml").write_text(text)
+    with pytest.raises(error) as caught:
+        load(tmp_path)
+    assert str(caught.value).startswith("leadhand.yaml: ")
+    assert says in str(caught.value)
+
+
+def test_a_bad_variable_is_named_as_the_person_wrote_it(tmp_path: Path) -> None:
+    with pytest.raises(SettingInvalid, match="environment: LEADHAND_WORKERS_MAX must be"):
+        load(tmp_path, LEADHAND_WORKERS_MAX="none")
+
+
+def test_the_person_may_set_what_a_repository_may_not(tmp_path: Path) -> None:
+    (tmp_path / "personal.yaml").write_text(
+        "permissions: {allow: ['bash(git push *)']}\nmodel: {api_key: sk}\n"
+    )
+    settings = load(tmp_path)
+    assert (settings.allow, settings.api_key) == (("bash(git push *)",), "sk")
+
+
+def test_a_secret_is_never_shown(tmp_path: Path) -> None:
+    settings = load(tmp_path, ANTHROPIC_API_KEY="sk-secret", ANTHROPIC_AUTH_TOKEN="sk-secret")
+    assert "sk-secret" not in repr(settings)
+    with pytest.raises(SettingInvalid) as caught:
+        load(tmp_path, {"model.api_key": 12345})
+    assert "12345" not in str(caught.value)
+
+
+def test_the_digest_follows_the_file(tmp_path: Path) -> None:
+    none = load(tmp_path).digest()
+    (tmp_path / "leadhand.yaml").write_text("workers: {max: 2}\n")
+    assert load(tmp_path).digest() == load(tmp_path, LEADHAND_WORKERS_MAX="4").digest() != none
+
+
+def test_the_reference_page_is_the_one_in_docs() -> None:
+    assert (PROJECT / "docs" / "settings.md").read_text(encoding="utf-8") == reference()
+
+
+def test_the_example_names_variables_that_exist() -> None:
+    lines = (PROJECT / ".env.example").read_text(encoding="utf-8").splitlines()
+    variables = [line.lstrip("# ").partition("=")[0] for line in lines if "=" in line]
+    assert {"MODEL_ID", "ANTHROPIC_API_KEY"} <= set(variables)
+    assert not [name for name in variables if f"`{name}`" not in reference()]

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.tools.paths import (
+    OutsideWorkingDirectory,
+    ProtectedPath,
+    as_inside,
+    is_hidden,
+    readable,
+    writable,
+)
+from tests.support.tools import context
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def cwd(tmp_path: Path) -> Path:
+    directory = tmp_path / "repo" / ".worktrees" / "alice"
+    directory.mkdir(parents=True)
+    return directory
+
+
+@pytest.mark.parametrize("path", ["a.py", "src/new/a.py", "./a.py", "src/../a.py", ".github/ci.yml"])
+def test_a_path_inside_is_free(cwd: Path, path: str) -> None:
+    assert writable(context(cwd), path).path.is_relative_to(cwd)
+
+
+def test_an_absolute_path_inside_is_named_relative(cwd: Path) -> None:
+    assert readable(context(cwd), str(cwd / "src" / "a.py")).shown == "src/a.py"
+
+
+@pytest.mark.parametrize("path", ["../bob/a.py", "src/../../x", "/etc/passwd", "..", "\0"])
+def test_a_path_outside_is_refused(cwd: Path, path: str) -> None:
+    for resolve in (readable, writable):
+        with pytest.raises(OutsideWorkingDirectory):
+            resolve(context(cwd), path)
+
+
+def test_the_main_checkout_is_outside_a_worktree_within_it(cwd: Path) -> None:
+    with pytest.raises(OutsideWorkingDirectory, match="relative"):
+        writable(context(cwd), str(cwd.parents[1] / "src" / "a.py"))
+
+
+def test_a_link_that_leads_out_is_outside(cwd: Path, tmp_path: Path) -> None:
+    (cwd / "way").symlink_to(tmp_path)
+    (cwd / "loop").symlink_to("loop")
+    for path in ("way/x", "loop"):
+        with pytest.raises(OutsideWorkingDirectory):
+            writable(context(cwd), path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".git", ".git/config", "sub/.git/hooks/x", ".GIT/config", ".team/a", ".tasks/1", "mailboxes/lead.d"],
+)
+def test_what_belongs_to_git_and_the_team_is_closed(cwd: Path, path: str) -> None:
+    for resolve in (readable, writable):
+        with pytest.raises(ProtectedPath, match="protected"):
+            resolve(context(cwd), path)
+
+
+def test_a_link_to_a_protected_path_is_closed(cwd: Path) -> None:
+    (cwd / "innocent").symlink_to(".git")
+    with pytest.raises(ProtectedPath):
+        writable(context(cwd), "innocent/config")
+
+
+def test_credentials_are_not_read(cwd: Path) -> None:
+    with pytest.raises(ProtectedPath):
+        readable(context(cwd), ".env")
+    assert readable(context(cwd), ".env.example")
+
+
+@pytest.mark.parametrize("path", ["leadhand.yaml", ".mcp.json", "Leadhand.YAML"])
+def test_policy_is_read_and_never_written(cwd: Path, path: str) -> None:
+    assert readable(context(cwd), path)
+    with pytest.raises(ProtectedPath):
+        writable(context(cwd), path)
+
+
+def test_team_names_are_free_below_the_top(cwd: Path) -> None:
+    assert writable(context(cwd), "src/mailboxes/a.py")
+
+
+def test_the_outputs_of_own_calls_can_be_read_and_not_written(cwd: Path) -> None:
+    where = context(cwd)
+    path = str(where.outputs.directory / "call_1.txt")
+    assert readable(where, path).shown == path
+    with pytest.raises(OutsideWorkingDirectory):
+        writable(where, path)
+
+
+@pytest.mark.parametrize("pattern", ["/etc/*", "../*.py", "src/../../*", "~/x"])
+def test_a_pattern_outside_is_refused(cwd: Path, pattern: str) -> None:
+    with pytest.raises(OutsideWorkingDirectory):
+        as_inside(cwd, pattern)
+
+
+def test_a_pattern_inside_loses_its_directory(cwd: Path) -> None:
+    assert as_inside(cwd, f"{cwd}/src/*.py") == "src/*.py"
+    assert as_inside(cwd, "./*.py") == "*.py"
+
+
+def test_hidden_from_searches_is_what_is_protected() -> None:
+    assert is_hidden(".git/config")
+    assert is_hidden(".env")
+    assert not is_hidden(".github/x")
+    assert not is_hidden("leadhand.yaml")
