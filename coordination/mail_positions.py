@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from coordination import layout
 from coordination.errors import InvalidRecord
 from coordination.mail_lines import Delivery, sender_name
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
+    from coordination.files import StateDirectory
     from coordination.records import Message
 
 KNOWN_IDS = 256  # per name of a sender, over all its incarnations
@@ -89,3 +91,21 @@ class Positions:
             elif line.get("kind") == DELIVERY_KIND and "source" in line:
                 positions.take(Delivery.from_json(line))
         return positions
+
+
+def positions_of(directory: StateDirectory, bearer: str) -> Positions:
+    """What the journal of a process, `alice~7`, adds up to; nothing without one.
+
+    Lines torn by a crash are passed over. Raises InvalidRecord, StateUnreadable.
+    """
+    path = layout.journal(bearer)
+    data = directory.read_patiently(path) if directory.exists(path) else b""
+    return Positions.fold(line for raw in data.split(b"\n") if (line := _decode(raw)))
+
+
+def _decode(raw: bytes) -> dict[str, Any] | None:
+    try:
+        line = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return line if isinstance(line, dict) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -107,6 +108,10 @@ class Inbox:
             self._swept = self._team.clock.monotonic()
             self._retired = over & step.read_out
         return step.deliveries
+
+    def read_all(self) -> list[Delivery]:
+        """Everything that is new, however much: for the last drain of a bearer. Raises as `read_new`."""
+        return self.read_new(limit=sys.maxsize)
 
     def check_bearer(self) -> None:
         """The name is still borne by this process: to be asked before each journal line of a delivery.

@@ -56,15 +56,20 @@ def test_state_stays_with_the_directory_that_was_opened(tmp_path: Path) -> None:
     assert list(root.iterdir()) == []
 
 
+def plant(path: Path, kind: str) -> None:
+    match kind:
+        case "link":
+            path.symlink_to("target")
+        case "pipe":
+            os.mkfifo(path)
+        case _:
+            path.mkdir()
+
+
 @pytest.mark.parametrize("kind", ["link", "pipe", "directory"])
 def test_what_is_no_regular_file_is_not_read(directory: StateDirectory, tmp_path: Path, kind: str) -> None:
     (tmp_path / "target").write_bytes(b"secret")
-    plant = {
-        "link": lambda: (tmp_path / "x").symlink_to("target"),
-        "pipe": lambda: os.mkfifo(tmp_path / "x"),
-        "directory": (tmp_path / "x").mkdir,
-    }
-    plant[kind]()
+    plant(tmp_path / "x", kind)
     with pytest.raises(NotRegularFile):
         directory.read("x")
 

@@ -1,11 +1,25 @@
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import pytest
 
+from coordination import layout
 from coordination.errors import InvalidRecord
 from coordination.mail_lines import Delivery
-from coordination.mail_positions import CHECKPOINT_KIND, CHECKPOINT_LINES, DELIVERY_KIND, KNOWN_IDS, Positions
+from coordination.mail_positions import (
+    CHECKPOINT_KIND,
+    CHECKPOINT_LINES,
+    DELIVERY_KIND,
+    KNOWN_IDS,
+    Positions,
+    positions_of,
+)
 from coordination.records import Message
+
+if TYPE_CHECKING:
+    from coordination.team_root import Team
 
 
 def delivery(number: int, source: str = "alice~2", passed: dict[str, int] | None = None) -> Delivery:
@@ -61,6 +75,13 @@ def test_the_fold_begins_at_the_last_checkpoint() -> None:
     assert after.ends == {"alice~2": 29}
     assert after.knows(delivery(1).message)
     assert not after.knows(delivery(9, "zoe~2").message)
+
+
+def test_the_journal_of_a_process_is_folded_from_the_disk(team: Team) -> None:
+    lines = [json.dumps(journal_line(delivery(number))).encode() for number in (1, 2)]
+    (team.root / layout.journal("bob~2")).write_bytes(b"\n" + b"\n\n".join(lines) + b'\n\n{"kind": "ma')
+    assert positions_of(team.directory, "bob~2").ends == {"alice~2": 29}
+    assert positions_of(team.directory, "bob~9").ends == {}
 
 
 def test_lines_of_other_kinds_do_not_count() -> None:

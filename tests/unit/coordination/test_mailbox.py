@@ -9,7 +9,7 @@ from coordination import layout
 from coordination.leadership import Leadership
 from coordination.mail_lines import LINE_BYTES
 from coordination.mail_positions import KNOWN_IDS, Positions
-from coordination.mailbox import SWEEP_SECONDS, UNKNOWN_SECONDS, Inbox
+from coordination.mailbox import LINES_A_STEP, SWEEP_SECONDS, UNKNOWN_SECONDS, Inbox
 from coordination.outbox import Outbox, person_outbox
 from coordination.protocols import TermOver
 from coordination.roster import Roster, Superseded
@@ -109,6 +109,13 @@ def test_one_reading_ends_at_its_limit_and_says_so(team: Team) -> None:
     bob.take(first)
     assert [delivery.message.content for delivery in bob.inbox.read_new(limit=3)] == ["3", "4"]
     assert not bob.inbox.is_behind
+
+
+def test_the_last_drain_reads_everything(team: Team) -> None:
+    alice = outbox(team, "alice")
+    for number in range(LINES_A_STEP + 1):
+        alice.send("bob", str(number))
+    assert len(Receiver(team, "bob").inbox.read_all()) == LINES_A_STEP + 1
 
 
 def test_a_flood_of_one_sender_does_not_keep_others_out(team: Team) -> None:
