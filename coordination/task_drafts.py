@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from coordination.errors import InvalidRecord
 from coordination.records import Status, Task
-from coordination.task_graph import order
 from coordination.task_refusals import (
     BlankSubject,
     Cycle,
@@ -17,7 +16,7 @@ from coordination.task_refusals import (
     UnknownTask,
     refuse_claimed,
 )
-from coordination.task_rules import EDITABLE, edit
+from coordination.task_rules import EDITABLE, cycle_among, edit
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -50,7 +49,7 @@ def resolve(drafts: Sequence[TaskDraft], ids: Sequence[str], known: Container[st
     tasks = [_first_version(draft, task, by_key) for draft, task in zip(drafts, ids, strict=True)]
     for task in tasks:
         _check_names(task, known, ids)
-    if cycle := order({task.id: task.blocked_by for task in tasks}):
+    if cycle := cycle_among({task.id: task.blocked_by for task in tasks}):
         raise Cycle(task=cycle[0], path=Names(cycle))
     return tasks
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,8 +12,9 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
 from coordination.numbered_log import NumberedLog, Record
+from coordination.protocols import term_to_write
 from coordination.records import JsonRecord
-from coordination.task_rules import find_cycle
+from coordination.task_rules import cycle_among, find_cycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -154,24 +154,8 @@ class TaskGraph:
 
     def _signed(self, entry: GraphEntry, state: GraphState | None) -> dict[str, Any]:
         body = entry.to_json()
-        term = next_term(self._actor, self._term(), state.term if state else 0)
+        term = term_to_write(self._actor, self._term(), state.term if state else 0)
         return body | {"by": self._actor, "term": term, "at": iso(self._clock.now())}
-
-
-@dataclass(eq=False)
-class TermIsOver(TeamError):
-    """The lead was succeeded: the log already holds a record of a later term."""
-
-    term: int
-    present: int
-    says = "term {term} of leadership is over (present: {present}); this lead stops"
-
-
-def next_term(actor: str, own: int, present: int) -> int:
-    """The term for the next record of a log: a lead insists on its own, others follow what they read."""
-    if own < present and actor.startswith("lead~"):
-        raise TermIsOver(term=own, present=present)
-    return max(own, present)
 
 
 def objection(graph: GraphState, task: str, needs: str) -> str:
@@ -183,16 +167,6 @@ def objection(graph: GraphState, task: str, needs: str) -> str:
     return f"it closes the cycle {' > '.join(cycle)}" if cycle else ""
 
 
-def order(tasks: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """None when the needs among these tasks can be met one after the other, else a cycle among them."""
-    inner = {task: [need for need in needs if need in tasks] for task, needs in tasks.items()}
-    try:
-        TopologicalSorter(inner).prepare()
-    except CycleError as error:
-        return [*error.args[1]][::-1]
-    return None
-
-
 def _check_tasks(graph: GraphState, entry: GraphEntry) -> None:
     for task, needs in entry.tasks.items():
         if task in graph.tasks or not layout.TASK_ID.fullmatch(task):
@@ -200,7 +174,7 @@ def _check_tasks(graph: GraphState, entry: GraphEntry) -> None:
         for need in needs:
             if need not in graph.tasks and need not in entry.tasks:
                 raise InvalidRecord(why=f"{need} does not exist")
-    if cycle := order(entry.tasks):
+    if cycle := cycle_among(entry.tasks):
         raise InvalidRecord(why=f"its tasks need each other: {' > '.join(cycle)}")
 
 

@@ -10,8 +10,9 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, StateUnreadable
 from coordination.numbered_log import NumberedLog
+from coordination.protocols import term_to_write
 from coordination.records import Status, Task, scrub
-from coordination.task_graph import IdTaken, next_term
+from coordination.task_graph import IdTaken
 from coordination.task_refusals import FieldInvalid, TaskUnreadable
 from coordination.task_validity import TaskLogRules
 
@@ -103,7 +104,7 @@ class TaskLogs:
             task,
             by=by or self._actor,
             at=self._now(),
-            term=next_term(self._actor, self._term(), present),
+            term=term_to_write(self._actor, self._term(), present),
         )
         return {key: _scrubbed(value) for key, value in signed.to_json().items()}
 

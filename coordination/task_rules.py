@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -12,7 +13,7 @@ from coordination.errors import TeamError
 from coordination.records import Lease, PendingEdge, Plan, Status, Task, TaskResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 class Event(StrEnum):
@@ -224,6 +225,16 @@ def find_cycle(needs: Mapping[str, Iterable[str]], task: str, need: str) -> list
             if following not in came_from:
                 came_from[following] = here
                 waiting.append(following)
+    return None
+
+
+def cycle_among(tasks: Mapping[str, Sequence[str]]) -> list[str] | None:
+    """The tasks of a cycle, each needing the next, the first again at the end; None when there is none."""
+    inner = {task: [need for need in needs if need in tasks] for task, needs in tasks.items()}
+    try:
+        TopologicalSorter(inner).prepare()
+    except CycleError as error:
+        return [*error.args[1]][::-1]
     return None
 
 

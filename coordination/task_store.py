@@ -57,6 +57,10 @@ class TaskStore:
         self._lock = CourtesyLock(team.root / layout.TASKS_LOCK, team.clock)
         self._draw_id = draw_id
 
+    def begin_term(self) -> None:
+        """No new task and no edge of an earlier term counts from here on: the first act of a new lead."""
+        self._board.graph.begin_term()
+
     # looking
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,15 @@ from msgspec import structs
 
 from coordination import task_rules
 from coordination.records import Lease, Plan, Status, Task, TaskResult
-from coordination.task_rules import TRANSITIONS, Event, InvalidTransition, StaleToken, find_cycle, ready
+from coordination.task_rules import (
+    TRANSITIONS,
+    Event,
+    InvalidTransition,
+    StaleToken,
+    cycle_among,
+    find_cycle,
+    ready,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,3 +119,11 @@ def test_the_diagram_shows_every_transition_of_the_table() -> None:
     assert "[*] --> held: create" in diagram
     assert all(event in diagram for _, event in TRANSITIONS)
     assert diagram.count("--> [*]") == 3
+
+
+def test_a_cycle_among_new_tasks_is_found_wherever_it_lies() -> None:
+    assert cycle_among({"a": ["b"], "b": ["old"]}) is None
+    cycle = cycle_among({"x": ["a"], "a": ["b"], "b": ["c"], "c": ["a"]})
+    assert cycle
+    assert cycle[0] == cycle[-1]
+    assert set(pairwise(cycle)) == {("a", "b"), ("b", "c"), ("c", "a")}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination import layout
+from coordination.protocols import TermOver
 from coordination.records import PendingEdge, Plan, Status, Task, TaskResult
 from coordination.task_drafts import TaskDraft
 from coordination.task_refusals import (
@@ -406,6 +407,13 @@ def test_versions_say_who_made_them_and_when(store: TaskStore, team: Team) -> No
     [task] = made(store, TaskDraft(subject="A"))
     claimed = TaskStore(team, "alice~7").claim(task.id, ALICE)
     assert (claimed.by, claimed.at, claimed.term) == ("alice~7", "2026-01-02T03:04:05.000Z", 1)
+
+
+def test_a_lead_of_an_earlier_term_changes_nothing_more(store: TaskStore, team: Team) -> None:
+    [task] = made(TaskStore(team, "lead~2"), TaskDraft(subject="A"))
+    with pytest.raises(TermOver):
+        store.cancel(task.id, "by the one who woke late")
+    assert TaskStore(team, "alice~7").claim(task.id, ALICE).term == 2
 
 
 # bad files
