@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import select
 import shutil
-import signal
 import subprocess  # noqa: TID251 - a check is a command of the person
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coordination.child import end_group
 from coordination.clock import Clock, SystemClock
 from coordination.errors import TeamError
 from coordination.records import CheckResult
+from workspace.git_directory import WorktreeBroken, detached_head
 from workspace.worktrees import check_out
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Verifier:
         results = tuple(
             self._run(name, command, environment, timeout_seconds) for name, command in checks.items()
         )
-        if here.head() != commit:
+        if not _stands_at(here, commit):
             raise TreeMoved(tree=str(self._tree), commit=commit)
         return results
 
@@ -98,8 +99,8 @@ class Verifier:
         ) as process:
             try:
                 output, in_time = self._listen(process, started + timeout_seconds)
-            finally:
-                _end_group(process)
+            finally:  # children it left behind go with it
+                end_group(process.pid, self._clock, patience_seconds=GRACE_SECONDS)
         if not in_time:
             output += f"\n[stopped: not done after {timeout_seconds:g} s]".encode()
         return CheckResult(
@@ -111,46 +112,36 @@ class Verifier:
         )
 
     def _listen(self, process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bool]:
-        """The end of the output, and whether the check ended in time; children left behind don't count."""
-        assert process.stdout is not None
-        source = process.stdout.fileno()
-        os.set_blocking(source, False)
-        tail, is_open = b"", True
-        while (left := deadline - self._clock.monotonic()) > 0:
+        """The end of the output, and whether the check ended in time; it has when its shell has."""
+        tail = b""
+        while self._clock.monotonic() < deadline:
             ended = process.poll() is not None
-            if is_open:
-                select.select([source], [], [], 0 if ended else min(left, _LOOK_SECONDS))
-                part = _read(source)
-                is_open = part != b""
-                tail = (tail + (part or b""))[-OUTPUT_BYTES:]
-                if part:
-                    continue
-            elif not ended:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=left)
-            if ended:
+            tail = (tail + _next_output(process))[-OUTPUT_BYTES:]
+            if ended:  # a child left behind may hold the output open, and even write on
                 return tail, True
         return tail, False
 
 
-def _read(source: int) -> bytes | None:
-    """What there is now; empty at the end, None when there is nothing yet."""
+def _stands_at(here: Git, commit: str) -> bool:
     try:
-        return os.read(source, 65536)
-    except BlockingIOError:
-        return None
+        return detached_head(here.place) == commit
+    except WorktreeBroken:
+        return False
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """No process of the check's group is left, whatever it does with SIGTERM."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
+def _next_output(process: subprocess.Popen[bytes]) -> bytes:
+    """What the process has printed; empty when there is nothing for a moment, or no more."""
+    assert process.stdout is not None
+    ready, _, _ = select.select(
+        [process.stdout], [], [], 0 if process.returncode is not None else _LOOK_SECONDS
+    )
+    if not ready:
+        return b""
+    output = os.read(process.stdout.fileno(), 65536)
+    if not output:  # closed, so there is only the end left to wait for
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=GRACE_SECONDS)
-    with suppress(ProcessLookupError, PermissionError):  # macOS refuses a group of zombies
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+            process.wait(timeout=_LOOK_SECONDS)
+    return output
 
 
 def _drop_compiled_code(tree: Path) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import signal
 import subprocess  # noqa: TID251 - the one place that starts git
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coordination.child import end_group
 from coordination.clock import Clock, SystemClock
 from coordination.errors import TeamError
 from workspace.git_directory import NotARepository, locate, registered
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from workspace.git_directory import GitDirectory
 
 TIMEOUT_SECONDS = 300.0  # a checkout of a very large repository
+FIRST_PAUSE_SECONDS = 0.01  # before the second try, when another git holds a lock
+LONGEST_PAUSE_SECONDS = 0.25
 # Commands that read or write files of a checkout, and so would run the repository's filters and drivers.
-TOUCHES_FILES = frozenset({"add", "checkout", "clean", "merge-tree", "reset", "status", "worktree"})
+TOUCHES_FILES = frozenset({"add", "checkout", "commit", "merge-tree", "status", "worktree"})
 
 
 @dataclass(eq=False)
@@ -80,19 +82,17 @@ class _Ended:
 class Git:
     """Git on one checkout: the repository that was given, or with `at` a worktree of it."""
 
-    def __init__(self, repository: Path, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self, repository: Path, *, clock: Clock | None = None, place: GitDirectory | None = None
+    ) -> None:
         """Raises NotARepository, GitMissing."""
-        self.place: GitDirectory = locate(repository)
+        self.place = place or locate(repository)
         self._clock = clock or SystemClock()
-        self._program = _find_git(self.place.tree)
+        self._program = _find_git(self.place.common.parent)
 
     def at(self, tree: Path) -> Git:
         """Git on a linked worktree. Raises WorktreeBroken when it is not one of this repository."""
-        other = object.__new__(type(self))
-        other.place = registered(self.place.common, tree)
-        other._clock = self._clock
-        other._program = self._program
-        return other
+        return Git(tree, clock=self._clock, place=registered(self.place.common, tree))
 
     def run(
         self,
@@ -185,12 +185,14 @@ class Git:
         self, arguments: tuple[str, ...], given: bytes, settings: Mapping[str, str], extra: Mapping[str, str]
     ) -> _Ended:
         watch = LockWatch(self.place.common, self._clock)
+        pause = FIRST_PAUSE_SECONDS
         while True:
             guarded = {**SETTINGS, **self._neutral(arguments[0]), **settings}
             ended = self._once(arguments, given, {**as_environment(guarded), **extra})
             if not ended.status or not watch.worth_another_try(ended.stderr):
                 return ended
-            self._clock.sleep(0.01 + secrets.randbelow(50) / 1000)
+            self._clock.sleep(pause * (1 + secrets.randbelow(100) / 100))  # waiters must not march in step
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
     def _neutral(self, command: str) -> dict[str, str]:
         """Settings that put out of action what the repository's configuration would run, as it is now."""
@@ -204,7 +206,7 @@ class Git:
         with subprocess.Popen(
             [self._program, *arguments],
             cwd=self.place.tree,
-            env={**host_environment(os.environ), **directories, **environment},
+            env={**host_environment(), **directories, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -216,7 +218,7 @@ class Git:
                 raise GitTimeout(command=arguments[0], seconds=TIMEOUT_SECONDS) from error
             finally:
                 if process.poll() is None:
-                    _stop(process)
+                    end_group(process.pid, self._clock)  # by TERM first, so that git removes its locks
         said = stderr.decode("utf-8", "replace").strip()
         return _Ended(status=process.returncode, stdout=stdout, stderr=said)
 
@@ -246,13 +248,3 @@ def _find_git(repository: Path) -> str:
     if found is None or Path(found).resolve().is_relative_to(repository.resolve()):
         raise GitMissing
     return str(Path(found).absolute())
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """The group is gone; git gets a moment to remove its lock files."""
-    os.killpg(process.pid, signal.SIGTERM)
-    try:
-        process.wait(timeout=2)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

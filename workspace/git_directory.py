@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,13 +88,19 @@ def detached_head(place: GitDirectory) -> str:
     if OBJECT_ID.fullmatch(line):
         return line
     branch = line.removeprefix("ref:").strip().removeprefix("refs/heads/")
-    raise WorktreeBroken(path=str(place.tree), why=f"branch {branch} is checked out in it")
+    why = "its HEAD is damaged" if branch == line else f"branch {branch} is checked out in it"
+    raise WorktreeBroken(path=str(place.tree), why=why)
 
 
 def _line(path: Path) -> str:
-    """The one line of a small file. Raises OSError, ValueError."""
-    with path.open(encoding="utf-8") as file:
-        text = file.read(_SMALL).strip()
+    """The one line of a small file, whatever a worker put in its place. Raises OSError, ValueError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError(path)
+        text = os.read(descriptor, _SMALL).decode("utf-8").strip()
+    finally:
+        os.close(descriptor)
     if not text or "\n" in text:
         raise ValueError(text)
     return text

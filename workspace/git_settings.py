@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from coordination.child import tool_environment
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,16 +33,8 @@ _ENVIRONMENT: Mapping[str, str] = {
     "GIT_PAGER": "cat",
     "LC_ALL": "C",
 }
-# Of the person's own environment: where programs, the person's settings and temporary files are.
-_PASSED = (
-    "PATH",
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "TMPDIR",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-)
+# Beside what every child process gets: where the person's own settings of git are.
+_PASSED = ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 # A custom merge driver gives way to git's own three-way merge, which conflicts where texts clash.
 _TEXT_MERGE = "git merge-file --marker-size=%L %A %O %B"
 _NEUTRAL: Mapping[tuple[str, str], str] = {
@@ -55,9 +49,9 @@ _PERSONS_SCOPES = frozenset({"global", "system"})
 _PERSONS_FILTER = ("filter", "lfs")  # large files would otherwise be checked out as pointers
 
 
-def host_environment(environment: Mapping[str, str]) -> dict[str, str]:
+def host_environment() -> dict[str, str]:
     """What git starts with: a list, so that no GIT_DIR or credential of the caller reaches it."""
-    return {name: environment[name] for name in _PASSED if name in environment} | dict(_ENVIRONMENT)
+    return tool_environment(_ENVIRONMENT, passed=_PASSED)
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:

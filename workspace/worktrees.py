@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from workspace.git import Git
+
+_REPOSITORY_MODE = "160000"
+_NO_COMMIT_INSIDE = re.compile(r"'(.+?)/?' does not have a commit checked out")
 
 
 @dataclass(eq=False)
@@ -50,12 +55,19 @@ class CannotCombine(TeamError):
 
 
 @dataclass(eq=False)
-class BranchTaken(TeamError):
-    """The branch that should keep the work exists and holds something else."""
+class NestedRepository(TeamError):
+    """A directory of the tree is a repository of its own, whose files no commit of the tree would hold."""
+
+    path: str
+    says = "{path} is a git repository of its own; remove its .git directory, ignore it, or move it away"
+
+
+@dataclass(eq=False)
+class BranchMoved(TeamError):
+    """Another process moved the branch that keeps the work at the same time."""
 
     branch: str
-    holds: str
-    says = "branch {branch} exists already, at {holds:.10}; it was left alone"
+    says = "branch {branch} was moved by another process at the same time; try again"
 
 
 class Worktrees:
@@ -115,7 +127,10 @@ class Worktrees:
 
         Reads three small files of git; a process is started only when the head has moved.
         """
-        if path.parent.resolve() != self._root / layout.WORKTREES or ".." in path.parts:
+        if (
+            not layout.MEMBER_NAME.fullmatch(path.name)
+            or path.parent.resolve() != self._root / layout.WORKTREES
+        ):
             return f"{path} is not a worktree of this team"
         try:
             head = detached_head(registered(self._git.place.common, path))
@@ -151,16 +166,14 @@ class Worktrees:
     def snapshot(self, path: Path, *, message: str, member: str, task: str) -> str:
         """Everything in the tree is in a commit, whose id is returned: the head where nothing is new.
 
-        No branch moves, even if one was checked out in the tree. Raises WorktreeBroken, GitError.
+        No branch moves, even if one was checked out in the tree. Raises WorktreeBroken,
+        NestedRepository, GitError.
         """
         here = self._git.at(path)
         here.run("update-ref", "--no-deref", "HEAD", here.head())  # off any branch, all files as they are
-        with tempfile.TemporaryDirectory() as directory:
-            excludes = Path(directory, "excludes")
-            excludes.write_text(self._excludes(), encoding="utf-8")
-            here.run("add", "--all", settings={"core.excludesFile": str(excludes)})
+        self._stage(here)
         if not here.holds("diff-index", "--cached", "--quiet", "HEAD", "--"):
-            text = f"{scrub(message).strip()}\n\nLeadhand-Task: {task}\n"
+            text = f"{scrub(message).strip() or task}\n\nLeadhand-Task: {task}\n"
             here.run(
                 "commit",
                 "--quiet",
@@ -173,12 +186,30 @@ class Worktrees:
         return here.head()
 
     def keep(self, branch: str, commit: str) -> None:
-        """The branch names the commit; made if missing, never moved. Raises BranchTaken."""
-        if self._git.move_branch(branch, commit, None):
-            return
-        holds = self._git.tip(branch)
-        if holds and holds != commit:
-            raise BranchTaken(branch=branch, holds=holds)
+        """The branch stands at the commit; what it held and the commit does not gets a branch of its own.
+
+        Raises BranchMoved.
+        """
+        held = self._git.tip(branch)
+        if held and not self._git.is_ancestor(held, commit):
+            self._git.move_branch(f"{branch}-{held:.10}", held, None)
+        if held != commit and not self._git.move_branch(branch, commit, held):
+            raise BranchMoved(branch=branch)
+
+    def _stage(self, here: Git) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            excludes = Path(directory, "excludes")
+            excludes.write_text(self._excludes(), encoding="utf-8")
+            try:
+                here.run("add", "--all", settings={"core.excludesFile": str(excludes)})
+            except GitError as error:
+                if nested := _NO_COMMIT_INSIDE.search(error.stderr):
+                    raise NestedRepository(path=nested[1]) from error
+                raise
+        added = here.run("diff-index", "--cached", "--raw", "--diff-filter=A", "-z", "HEAD", "--").split("\0")
+        for entry, name in zip(added[::2], added[1::2], strict=False):
+            if entry.split()[1] == _REPOSITORY_MODE and not (here.place.tree / ".gitmodules").exists():
+                raise NestedRepository(path=name)
 
     def _excludes(self) -> str:
         """Our patterns and, since git takes one file only, the person's own after them."""
@@ -212,7 +243,12 @@ def _clean_at(here: Git, commit: str) -> None:
 
 
 def _remove(tree: Path) -> None:
-    if tree.is_symlink():
+    if tree.is_symlink() or tree.is_file():
         tree.unlink()
-    elif tree.exists():
+        return
+    for directory, names, _ in os.walk(tree):  # some tools leave directories that nobody may change
+        for inner in (Path(directory, name) for name in names):
+            if not inner.is_symlink():
+                inner.chmod(0o700)
+    if tree.exists():
         shutil.rmtree(tree)

@@ -1,4 +1,4 @@
-"""A real repository of a person, and the means to write its history."""
+"""A real repository of a person, and the parts of the workspace opened on it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,46 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from coordination.child import tool_environment
 from tests.support.repository import Repository
+from workspace.checks import Verifier
+from workspace.git import Git
+from workspace.merge_queue import MergeQueue
+from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    """One commit on `main`, clean, with one module and a test command that passes."""
-    return Repository.create(tmp_path / "project", {"add.py": "def add(a, b):\n    return a + b\n"})
+def repository(tmp_path: Path) -> Iterator[Repository]:
+    """One commit on `main`; after the test the person's files, index, refs and hooks are as they were.
+
+    What a test does on purpose as the person it does before `remember`, or calls that again.
+    """
+    made = Repository.create(tmp_path / "project", {"add.py": "def add(a, b):\n    return a + b\n"})
+    made.remember()
+    yield made
+    assert made.is_as_remembered()
+
+
+@pytest.fixture
+def git(repository: Repository) -> Git:
+    return Git(repository.path)
+
+
+@pytest.fixture
+def trees(git: Git, repository: Repository) -> Worktrees:
+    return Worktrees(git, repository.path)
+
+
+@pytest.fixture
+def verifier(git: Git, repository: Repository) -> Verifier:
+    return Verifier(git, repository.path / ".worktrees/.verify/alice", tool_environment())
+
+
+@pytest.fixture
+def queue(git: Git, repository: Repository) -> MergeQueue:
+    merger = Verifier(git, repository.path / ".worktrees/.merge", tool_environment())
+    return MergeQueue(git, merger, timeout_seconds=20)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess  # noqa: TID251 - the person's git, not the host's
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -12,25 +11,38 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True)
 class Repository:
     """A checkout; `git` runs the person's own git in it."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._remembered: dict[str, str] = {}
 
     @classmethod
     def create(cls, path: Path, files: Mapping[str, str]) -> Self:
-        made = cls(path)
         path.mkdir(parents=True)
+        made = cls(path)
         made.git("init", "--quiet")
         made.write(files)
         made.git("add", "--all")
         made.git("commit", "--quiet", "--message", "Start")
         return made
 
-    def git(self, *arguments: str, at: Path | None = None) -> str:
+    def git(
+        self,
+        *arguments: str,
+        at: Path | None = None,
+        given: str = "",
+        extra: Mapping[str, str] | None = None,
+    ) -> str:
         ended = subprocess.run(
-            ["git", *arguments], cwd=at or self.path, check=True, capture_output=True, text=True
+            ["git", *arguments],
+            cwd=at or self.path,
+            check=True,
+            capture_output=True,
+            text=True,
+            input=given,
+            env={**os.environ, **(extra or {})},
         )
         return ended.stdout.strip()
 
@@ -45,35 +57,27 @@ class Repository:
 
     def commit(self, files: Mapping[str, str], *, parent: str) -> str:
         """A commit that adds the files to `parent`, made aside: neither branch nor checkout moves."""
-        index = {"GIT_INDEX_FILE": str(self.path / ".git" / "aside-index")}
-        self._with(index, "read-tree", parent)
+        aside = {"GIT_INDEX_FILE": str(self.path / ".git" / "aside")}
+        self.git("read-tree", parent, extra=aside)
         for name, text in files.items():
-            blob = self._with(index, "hash-object", "-w", "--stdin", given=text)
-            self._with(index, "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
-        tree = self._with(index, "write-tree")
+            blob = self.git("hash-object", "-w", "--stdin", given=text)
+            self.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", extra=aside)
+        tree = self.git("write-tree", extra=aside)
         return self.git("commit-tree", tree, "-p", parent, "-m", f"Change {' '.join(files)}")
 
-    def _with(self, extra: Mapping[str, str], *arguments: str, given: str = "") -> str:
-        ended = subprocess.run(
-            ["git", *arguments],
-            cwd=self.path,
-            check=True,
-            capture_output=True,
-            text=True,
-            input=given,
-            env={**os.environ, **extra},
-        )
-        return ended.stdout.strip()
+    def remember(self) -> None:
+        self._remembered = self._belongings()
 
-    def fingerprint(self) -> dict[str, str]:
-        """All that belongs to the person: files, index, refs, configuration, hooks."""
-        own = {
-            str(file.relative_to(self.path)): file.read_bytes().hex()
-            for file in sorted(self.path.rglob("*"))
-            if file.is_file() and not {".git", ".worktrees"} & set(file.relative_to(self.path).parts)
-        }
+    def is_as_remembered(self) -> bool:
+        return self._belongings() == self._remembered
+
+    def _belongings(self) -> dict[str, str]:
+        """All that is the person's: files, index, branch, refs but ours, configuration, hooks."""
+        ours = {".git", ".worktrees"}
+        files = [path for path in self.path.rglob("*") if not ours & set(path.relative_to(self.path).parts)]
         git = self.path / ".git"
-        kept = [git / "config", git / "index", git / "HEAD", *sorted((git / "hooks").iterdir())]
-        own |= {f".git/{file.name}": file.read_bytes().hex() for file in kept if file.exists()}
-        refs = self.git("for-each-ref", "--format=%(refname) %(objectname)")
-        return own | {"refs": "\n".join(line for line in refs.splitlines() if "/leadhand/" not in line)}
+        files += [git / "config", git / "index", git / "HEAD", *(git / "hooks").iterdir()]
+        refs = self.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        return {str(path): path.read_bytes().hex() for path in files if path.is_file()} | {
+            "refs": "\n".join(line for line in refs if "/leadhand/" not in line)
+        }
