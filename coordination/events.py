@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 from coordination import layout
@@ -17,18 +18,20 @@ _CHUNK = 1 << 20
 
 
 class EventLog:
-    """What one process did, in its own file; an object belongs to one thread."""
+    """What one process did, in its own file; any of its threads may write."""
 
     def __init__(self, directory: StateDirectory, clock: Clock, who: str) -> None:
         self._clock = clock
         self._who = who
+        self._one_writer = threading.Lock()
         self._file = AppendFile(directory, layout.events(who), durable=False)
 
-    def record(self, action: str, **fields: object) -> None:
+    def record(self, action: str, /, **fields: object) -> None:
         """One line more says when, who and what; not synced. Raises StateUnwritable."""
         event = {"at": iso(self._clock.now()), "who": self._who, "action": action, **fields}
         line = json.dumps(event, ensure_ascii=False, separators=(",", ":"), default=str)
-        self._file.append(line.encode("utf-8", "replace"))  # model text may hold lone surrogates
+        with self._one_writer:
+            self._file.append(line.encode("utf-8", "replace"))  # model text may hold lone surrogates
 
     def close(self) -> None:
         """Give the descriptor back; a later event opens the file again."""

@@ -131,6 +131,10 @@ class Agent:
         """A new conversation: the model remembers nothing of the one before."""
         await self._write([("conversation", {"why": why})])
 
+    async def hear(self, incoming: Sequence[Incoming]) -> None:
+        """What arrived is in the conversation; the model sees it at its next call."""
+        await self._take_in(incoming)
+
     async def run(self, incoming: Sequence[Incoming] = ()) -> TurnOutcome:
         """Rounds of model and tools until a reply calls no tool, or the turn has to end otherwise.
 

@@ -126,6 +126,10 @@ class Settings:
             "checks", COMMANDS, "Commands that prove work: each runs on a clean checkout of a commit."
         ),
     )
+    every_task_checks: tuple[str, ...] = field(
+        default=(),
+        metadata=entry("check.every_task", TEXTS, "Names of checks that every task has to pass."),
+    )
     check_timeout_seconds: float = field(
         default=600.0,
         metadata=entry("check.timeout_seconds", number_above(0), "Time limit of one check.", unit="s"),

@@ -1,0 +1,82 @@
+"""The entry of a teammate process: `python -P -m agent_worker --team DIR --name NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from agent_worker.compose import Teammate
+from coordination.errors import TeamError
+from coordination.roster import Roster
+from coordination.team_root import open_team
+from harness.settings import load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordination.records import Member
+    from coordination.team_root import Team
+    from harness.settings import Settings
+
+FAILED = 1
+
+logger = logging.getLogger(__name__)
+
+
+def join(team: Team, name: str, spawn_id: str | None, settings: Settings) -> Member:
+    """The process is the member now: of a start that was asked for, or by hand.
+
+    Raises StartWithdrawn, NameTaken, NameInvalid, NameReserved.
+    """
+    roster = Roster(team, "person" if spawn_id is None else name)
+    if spawn_id is None:
+        start = roster.start(name, launcher="hand", model=settings.worker_model_id or settings.model_id)
+        spawn_id = start.spawn_id
+    return roster.come_alive(name, spawn_id)
+
+
+def serve(team: Team, member: Member, settings: Settings) -> None:
+    """The teammate lives until it is asked to stop; its name is then closed."""
+    teammate = Teammate(team, member, settings)
+    why = "it failed; its log says why"
+    teammate.keeper.start()
+    teammate.stores.events.record("alive", role=member.role)
+    try:
+        worker = teammate.worker()
+        anyio.run(worker.run)
+        why = worker.why
+    finally:
+        teammate.close(why)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a teammate; the exit code is 0 after a clean end."""
+    parser = argparse.ArgumentParser(prog="agent_worker", description=__doc__)
+    parser.add_argument("--team", type=Path, required=True, help="the team root")
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--spawn-id", help="of the start that the lead recorded")
+    parser.add_argument("--settings-on-stdin", action="store_true", help="settings as one JSON object")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
+    try:
+        given = json.load(sys.stdin) if options.settings_on_stdin else {}
+        team = open_team(options.team.resolve())
+        settings = load_settings(team.root, given)
+        serve(team, join(team, options.name, options.spawn_id, settings), settings)
+    except TeamError as error:
+        print(f"leadhand worker: {error}", file=sys.stderr)  # noqa: T201 - its log, or the terminal it was started in
+        return FAILED
+    except Exception:  # the border of the process: recorded, never hidden
+        logger.exception("the teammate failed", extra={"action": "worker_failed"})
+        return FAILED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+"""The composition root of a teammate: every part, wired once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_worker.assignment import Assignment
+from agent_worker.lease_keeper import LeaseKeeper
+from agent_worker.lookout import Lookout
+from agent_worker.shutdown import Shutdown
+from agent_worker.worker import Worker
+from coordination import layout
+from coordination.child import tool_environment
+from coordination.liveness import Beat
+from coordination.mail_positions import Positions
+from coordination.mailbox import Inbox
+from coordination.stores import open_stores
+from coordination.sweep import Sweep
+from coordination.task_refusals import Claimant
+from coordination.wakeup import Wakeup
+from harness.assembly import make_model, result_limits, tool_context, workspace_tools
+from harness.gates import LeaseGate, PlanGate
+from harness.journal import Journal
+from harness.loop import Agent, AgentSettings
+from harness.off_loop import OffLoop
+from harness.permission_guard import PermissionGuard
+from harness.permissions import parse_rules
+from harness.prompt import Role, Situation, system_prompt
+from harness.pulse import Pulse
+from harness.tool_pool import ToolPool
+from harness.tools.mail import TeamInbox, send_message
+from harness.tools.tasks import board_tools
+from harness.tools.team import submit_plan
+from workspace.checks import Verifier
+from workspace.desk import Desk, Proof
+from workspace.git import Git
+from workspace.worktrees import Worktrees
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordination.records import Member
+    from coordination.team_root import Team
+    from harness.settings import Settings
+    from harness.tool import Guard
+
+
+class Teammate:
+    """One teammate process, put together for the member that it came alive as."""
+
+    def __init__(self, team: Team, member: Member, settings: Settings) -> None:
+        assert member.incarnation is not None
+        self.bearer = layout.bearer(member.name, member.incarnation)
+        self._team = team
+        self._member = member
+        self._settings = settings
+        self._incarnation = member.incarnation
+        self._off_loop = OffLoop()
+        self._pulse = Pulse()
+        self.stores = open_stores(team, self.bearer)
+        self.keeper = LeaseKeeper(
+            Beat(team, self.bearer),
+            team.clock,
+            ttl_seconds=settings.lease_ttl_seconds,
+            progress_timeout_seconds=settings.progress_timeout_seconds,
+        )
+        watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG]
+        self.wakeup = Wakeup(team, watched)
+        self.positions = self._positions()
+        self.inbox = Inbox(team, member.name, self._incarnation, self.stores.roster, self.positions)
+
+    def worker(self) -> Worker:
+        """The loop of this teammate, ready to run."""
+        model = make_model(self._settings, on_wait=lambda _: self.keeper.checkpoint())
+        desk = self._desk()
+        assignment = Assignment(
+            self.stores,
+            desk,
+            self.keeper,
+            pulse=self._pulse,
+            off_loop=self._off_loop,
+            meter=model,
+            proof=self._proof(),
+        )
+        lookout = self._lookout()
+        inbox = TeamInbox(self.inbox, self._off_loop)
+        pool = self._pool(assignment)
+        agent = Agent(
+            model=model,
+            pool=pool,
+            inbox=inbox,
+            journal=self._journal(),
+            system=lambda: system_prompt(self._situation(desk, pool.names)),
+            settings=self._agent_settings(),
+            events=self.stores.events,
+            on_text=lambda _: self.keeper.checkpoint(),
+            stopping=lambda: lookout.shutdown.asked,
+        )
+        return Worker(
+            stores=self.stores,
+            pulse=self._pulse,
+            assignment=assignment,
+            agent=agent,
+            inbox=inbox,
+            lookout=lookout,
+            keeper=self.keeper,
+        )
+
+    def close(self, why: str) -> None:
+        """The name is closed, and mail that came too late is back with its senders."""
+        self.wakeup.close()
+        self.keeper.close()
+        name, roster = self._member.name, self.stores.roster
+        roster.closing(name, self._incarnation, why)
+        left = self.inbox.read_new()
+        roster.closed(name, self._incarnation, self.positions.ends, why)
+        self.stores.outbox.send_back(left, to=name)
+        self.stores.events.record("closed", why=why)
+
+    def _positions(self) -> Positions:
+        """Where the last bearer of the name had read to when it closed."""
+        closed = [state for state in self.stores.roster.history(self._member.name) if state.positions]
+        return Positions(closed[-1].positions if closed else None)
+
+    def _proof(self) -> Proof:
+        run = self.stores.runs.open_run()
+        return Proof(
+            checks=run.checks if run else self._settings.checks,
+            every_task=self._settings.every_task_checks,
+            timeout_seconds=self._settings.check_timeout_seconds,
+        )
+
+    def _desk(self) -> Desk:
+        git = Git(self._team.repository)
+        tree = self._team.root / f"{layout.VERIFY_TREE}-{self._member.name}"
+        environment = tool_environment(passed=self._settings.environment_pass)
+        return Desk(
+            self._team,
+            self.stores.tasks,
+            Worktrees(git, self._team.root),
+            Verifier(git, tree, environment),
+            claimant=Claimant(name=self._member.name, incarnation=self._incarnation, role=self._member.role),
+            proof=self._proof(),
+        )
+
+    def _lookout(self) -> Lookout:
+        stores, ttl = self.stores.again(), self._settings.lease_ttl_seconds
+        return Lookout(
+            stores,
+            self._pulse,
+            wakeup=self.wakeup,
+            off_loop=OffLoop(),
+            shutdown=Shutdown(stores, me=self.bearer),
+            sweep=Sweep(stores, ttl_seconds=ttl),
+            ttl_seconds=ttl,
+        )
+
+    def _pool(self, assignment: Assignment) -> ToolPool:
+        tools = [
+            *workspace_tools(self._settings),
+            *board_tools(self.stores.tasks, self._off_loop, assignment),
+            submit_plan(assignment),
+            send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
+        ]
+        context = tool_context(
+            self._settings,
+            self._team.directory,
+            outputs=layout.outputs(self.bearer),
+            cwd=assignment.cwd,
+            progress=self.keeper.checkpoint,
+        )
+        rules = parse_rules(allow=self._settings.allow, ask=self._settings.ask, deny=self._settings.deny)
+        gates: list[Guard] = [
+            PlanGate(assignment.plan_state),
+            LeaseGate(assignment.gate),
+            PermissionGuard(rules, assignment.cwd),
+        ]
+        return ToolPool(
+            tools,
+            gates,
+            context=context,
+            record=self.stores.events.record,
+            limits=result_limits(self._settings),
+        )
+
+    def _journal(self) -> Journal:
+        secrets = [text for text in (self._settings.api_key, self._settings.auth_token) if text]
+        path = layout.journal(self.bearer)
+        return Journal(self._team.directory, path, self._team.clock, secrets=secrets)
+
+    def _agent_settings(self) -> AgentSettings:
+        return AgentSettings(
+            model=self._member.model or self._settings.model_id or "",
+            max_tokens=self._settings.max_tokens,
+            max_rounds=self._settings.max_rounds,
+        )
+
+    def _situation(self, desk: Desk, tools: Sequence[str]) -> Situation:
+        task = desk.task
+        return Situation(
+            role=Role.TEAMMATE,
+            name=self._member.name,
+            task=task.id if task else None,
+            tools=tools,
+            workspace=str(desk.tree) if task else None,
+            plan_required=self._member.plan_required or bool(task and task.plan_required),
+        )

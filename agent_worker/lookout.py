@@ -1,0 +1,91 @@
+"""What a teammate notices beside its work: requests to stop, the lead's life, lost members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from coordination import layout
+from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
+from coordination.process import known_dead, this_process
+
+if TYPE_CHECKING:
+    from agent_worker.shutdown import Shutdown
+    from coordination.stores import Stores
+    from coordination.sweep import Sweep
+    from coordination.wakeup import Wakeup
+    from harness.off_loop import OffLoop
+    from harness.pulse import Pulse
+
+ORPHAN_GRACE_SECONDS = 900.0  # DESIGN 12: runs only without a task
+
+
+class Lookout:
+    """Looks at the team each time something changed there, and every TTL/6 at least."""
+
+    def __init__(  # noqa: PLR0913 - the composition root names every part once
+        self,
+        stores: Stores,
+        pulse: Pulse,
+        *,
+        wakeup: Wakeup,
+        off_loop: OffLoop,
+        shutdown: Shutdown,
+        sweep: Sweep,
+        ttl_seconds: float,
+    ) -> None:
+        self.shutdown = shutdown
+        self.interval = ttl_seconds / LOOKS_PER_TTL
+        self.lead_lives = False
+        self._met_lead = False
+        self._stores = stores
+        self._pulse = pulse
+        self._wakeup = wakeup
+        self._off_loop = off_loop
+        self._sweep = sweep
+        self._lead_watch = BeatWatch(stores.team.clock, ttl_seconds)
+        self._lead_seen = stores.team.clock.monotonic()
+
+    async def keep_looking(self) -> None:
+        """Look, ring, wait, for ever; the stores are its own, since the work goes on meanwhile."""
+        while True:
+            await self._off_loop(self._look)
+            self._pulse.ring()
+            await anyio.to_thread.run_sync(self._wakeup.wait, self.interval, abandon_on_cancel=True)
+
+    def is_over(self, *, has_task: bool) -> bool:
+        """True when the process should end: asked to, or alone for too long with nothing to do."""
+        if self.shutdown.asked or has_task:
+            return self.shutdown.asked
+        alone = self._stores.team.clock.monotonic() - self._lead_seen
+        if alone > ORPHAN_GRACE_SECONDS:
+            self.shutdown.ask(f"no lead for {alone:.0f} s")
+        return self.shutdown.asked
+
+    def _look(self) -> None:
+        self.shutdown.look(ignored=lambda why: self._stores.events.record("shutdown_ignored", why=why))
+        self._look_at_lead()
+        for loss in self._sweep.look():
+            task = loss.task
+            self._stores.events.record(
+                "member_lost", member=loss.member.name, why=loss.why, task=task.id if task else None
+            )
+        self._sweep.repair_if_due()
+
+    def _look_at_lead(self) -> None:
+        newest = self._stores.leadership.newest()
+        self.lead_lives = False
+        if newest is None:
+            return
+        term, lead = newest
+        if lead.ended:
+            if self._met_lead:
+                self.shutdown.ask("the lead has ended")
+            return
+        who = layout.bearer("lead", term)
+        self._lead_watch.look(who, read_beat(self._stores.team, who))
+        self.lead_lives = not (known_dead(lead.process, this_process()) or self._lead_watch.silent(who))
+        if self.lead_lives:
+            self._met_lead = True
+            self._lead_seen = self._stores.team.clock.monotonic()

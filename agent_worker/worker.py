@@ -1,0 +1,183 @@
+"""A teammate's life: mail, its own task, a new claim, idle, and at last a clean end."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from agent_worker.briefing import not_completed, plan_decided
+from coordination.errors import TeamError
+from coordination.records import PlanState, Status
+from harness.loop import Ended, Incoming
+
+if TYPE_CHECKING:
+    from agent_worker.assignment import Assignment
+    from agent_worker.lease_keeper import LeaseKeeper
+    from agent_worker.lookout import Lookout
+    from coordination.records import Task
+    from coordination.stores import Stores
+    from harness.loop import Agent, TurnOutcome
+    from harness.pulse import Pulse
+    from harness.tools.mail import TeamInbox
+
+ANSWER_PATIENCE_SECONDS = 600.0  # how long a question to the lead holds a task up (DESIGN 6: 10 min)
+GIVE_UPS = 3  # turns in a row without a reply of the model; then the process ends
+REST_SECONDS = 5.0  # after a task could not be worked on
+NO_ANSWER_NEEDED = frozenset({"plan_decision", "shutdown_request", "undeliverable"})
+
+logger = logging.getLogger(__name__)
+
+
+class Worker:
+    """The loop around the agent; every effect lies in the parts it was given."""
+
+    def __init__(  # noqa: PLR0913 - the composition root names every part once
+        self,
+        *,
+        stores: Stores,
+        pulse: Pulse,
+        assignment: Assignment,
+        agent: Agent,
+        inbox: TeamInbox,
+        lookout: Lookout,
+        keeper: LeaseKeeper,
+    ) -> None:
+        self._stores = stores
+        self._pulse = pulse
+        self._assignment = assignment
+        self._agent = agent
+        self._inbox = inbox
+        self._lookout = lookout
+        self._keeper = keeper
+        self._give_ups = 0
+
+    @property
+    def why(self) -> str:
+        """Why it ended."""
+        return self._lookout.shutdown.why or "the process ended"
+
+    async def run(self) -> None:
+        """The teammate works until it is asked to stop; its task is then on the board again."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._lookout.keep_looking)
+            group.start_soon(self._heed_signals, group.cancel_scope)
+            try:
+                await self._serve()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._assignment.give_back(self.why)
+            group.cancel_scope.cancel()
+
+    async def _heed_signals(self, scope: anyio.CancelScope) -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            async for number in signals:
+                self._lookout.shutdown.ask(f"got {signal.Signals(number).name}")
+                scope.cancel()
+
+    async def _serve(self) -> None:
+        while not self._lookout.is_over(has_task=False):
+            seen = self._pulse.count
+            if await self._answer_mail():
+                continue
+            if self._lookout.lead_lives and (task := await self._take_next()):
+                await self._work(task)
+                continue
+            await self._idle(seen)
+
+    async def _take_next(self) -> Task | None:
+        try:
+            return await self._assignment.take_next()
+        except TeamError as error:  # no tree could be made, and the task is on the board again
+            logger.warning("cannot take a task: %s", error, extra={"action": "take_failed"})
+            self._stores.events.record("take_failed", error=str(error))
+            await self._rest(REST_SECONDS)
+            return None
+
+    async def _answer_mail(self) -> bool:
+        """What arrived while the teammate was idle is in the conversation; answered where it asks for it."""
+        incoming = await self._inbox.take()
+        if not incoming:
+            return False
+        if all(item.journal["message"]["type"] in NO_ANSWER_NEEDED for item in incoming):
+            await self._agent.hear(incoming)
+        else:
+            await self._agent.run(incoming)
+        return True
+
+    async def _idle(self, seen: int) -> None:
+        self._keeper.checkpoint()
+        await anyio.to_thread.run_sync(self._stores.tasks.refresh_views)
+        await self._pulse.wait(seen, self._lookout.interval)
+
+    async def _rest(self, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            while not self._lookout.shutdown.asked:
+                await self._pulse.wait(self._pulse.count, self._lookout.interval)
+
+    # one task
+
+    async def _work(self, task: Task) -> None:
+        """Turn after turn until the task is no longer this teammate's to work on."""
+        await self._agent.begin(f"{task.id}: {task.subject}")
+        text = await self._assignment.brief(task)
+        while text and not self._lookout.shutdown.asked:
+            self._assignment.asked_lead = False
+            outcome = await self._agent.run([Incoming(text=text, kind="event")])
+            text = await self._go_on(outcome)
+        if not self._lookout.shutdown.asked:
+            await self._assignment.leave()
+
+    async def _go_on(self, outcome: TurnOutcome) -> str:
+        """What starts the next turn on the same task; empty when there is none."""
+        if outcome.ended is Ended.GAVE_UP:
+            await self._give_up(outcome)
+            return ""
+        self._give_ups = 0
+        if outcome.ended is Ended.STOPPED or self._is_final() or await self._assignment.problem():
+            return ""
+        if await self._assignment.plan_state() is PlanState.PENDING:
+            return await self._until_decided()
+        return await self._until_handed_in()
+
+    async def _until_handed_in(self) -> str:
+        if self._assignment.asked_lead and await self._until_answered():
+            return "[Mail has come] go on with your task."
+        task = await self._assignment.ended_without()
+        return not_completed(task) if task and task.status is Status.IN_PROGRESS else ""
+
+    def _is_final(self) -> bool:
+        return self._assignment.task is None or self._assignment.task.status.is_final
+
+    async def _give_up(self, outcome: TurnOutcome) -> None:
+        self._give_ups += 1
+        await self._assignment.give_back(f"the model gave no reply: {outcome.why}")
+        if self._give_ups >= GIVE_UPS:
+            self._lookout.shutdown.ask(f"the model gave no reply {GIVE_UPS} times: {outcome.why}")
+        await self._rest(REST_SECONDS)
+
+    async def _until_decided(self) -> str:
+        """Wait, without a model call, until the plan has its decision."""
+        while not self._lookout.is_over(has_task=True):
+            seen = self._pulse.count
+            state = await self._assignment.plan_state()
+            if state is not PlanState.PENDING:
+                decision = await self._assignment.decision()
+                return plan_decided(decision) if decision else "[Plan void] a new plan is wanted."
+            self._keeper.checkpoint()
+            await self._pulse.wait(seen, self._lookout.interval)
+        return ""
+
+    async def _until_answered(self) -> bool:
+        """Wait, without a model call, for mail that may answer the question; False when none came."""
+        with anyio.move_on_after(ANSWER_PATIENCE_SECONDS):
+            while not self._lookout.is_over(has_task=True):
+                seen = self._pulse.count
+                if await self._inbox.has_new():
+                    return True
+                self._keeper.checkpoint()
+                await self._pulse.wait(seen, self._lookout.interval)
+        return False

@@ -1,0 +1,59 @@
+"""All stores of a team as one process uses them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordination.events import EventLog
+from coordination.leadership import Leadership
+from coordination.outbox import Outbox, person_outbox
+from coordination.protocols import PERSON
+from coordination.requests import Requests
+from coordination.roster import Roster
+from coordination.runs import Runs
+from coordination.task_store import TaskStore
+
+if TYPE_CHECKING:
+    from coordination.team_root import Team
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stores:
+    """What one actor sees and does; the objects belong to one thread, so a second thread opens its own."""
+
+    team: Team
+    actor: str  # `alice~7`, `lead~3` or `person`
+    leadership: Leadership
+    tasks: TaskStore
+    roster: Roster
+    requests: Requests
+    runs: Runs
+    outbox: Outbox
+    events: EventLog
+
+    def again(self) -> Stores:
+        """The same for another thread; the audit trail is shared."""
+        return open_stores(self.team, self.actor, events=self.events)
+
+
+def open_stores(team: Team, actor: str, *, events: EventLog | None = None) -> Stores:
+    """The stores of this actor."""
+    leadership = Leadership(team)
+
+    def term() -> int:
+        newest = leadership.newest()
+        return newest[0] if newest else 0
+
+    roster = Roster(team, actor, term)
+    return Stores(
+        team=team,
+        actor=actor,
+        leadership=leadership,
+        tasks=TaskStore(team, actor, term),
+        roster=roster,
+        requests=Requests(team, actor, term),
+        runs=Runs(team, actor, term),
+        outbox=person_outbox(team, roster) if actor == PERSON else Outbox(team, actor, roster),
+        events=events or EventLog(team.directory, team.clock, actor),
+    )

@@ -1,0 +1,92 @@
+"""One look over the team: take tasks back from the dead and the silent, and close their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.liveness import BeatWatch, read_beat
+from coordination.mail_positions import Positions
+from coordination.mailbox import Inbox
+from coordination.process import known_dead, this_process
+from coordination.records import Member, MemberState, Status, Task
+from coordination.roster import Superseded
+
+if TYPE_CHECKING:
+    from coordination.stores import Stores
+
+REPAIR_SECONDS = 30.0  # between scans of the whole board
+_MAY_DIE = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """A member that was found dead or silent, and what was taken back from it."""
+
+    member: Member
+    task: Task | None
+    why: str
+
+
+class Sweep:
+    """Looks of one observer; an object belongs to one thread. Any member may sweep, several do."""
+
+    def __init__(self, stores: Stores, *, ttl_seconds: float) -> None:
+        self._me = stores.actor
+        self._team = stores.team
+        self._store = stores.tasks
+        self._roster = stores.roster
+        self._outbox = stores.outbox
+        self._watch = BeatWatch(stores.team.clock, ttl_seconds)
+        self._repaired = stores.team.clock.monotonic()
+
+    def look(self) -> list[Loss]:
+        """The tasks of members found dead are ready again, and their mail went back to its senders."""
+        losses = []
+        for member in self._roster.all():
+            bearer = layout.bearer(member.name, member.incarnation or 0)
+            if member.state not in _MAY_DIE or bearer == self._me:
+                continue
+            why = self._why_lost(member, bearer)
+            if why:
+                losses.append(Loss(member=member, task=self._take_back(member, why), why=why))
+                self._bury(member, why)
+        return losses
+
+    def repair_if_due(self) -> bool:
+        """Every `REPAIR_SECONDS` the whole board is put in order: hints, pending edges, readable views."""
+        now = self._team.clock.monotonic()
+        if now - self._repaired < REPAIR_SECONDS:
+            return False
+        self._repaired = now
+        self._store.repair()
+        return True
+
+    def _why_lost(self, member: Member, bearer: str) -> str | None:
+        if member.process and known_dead(member.process, this_process()):
+            return f"the process of {bearer} is dead"
+        silence = self._watch.look(bearer, read_beat(self._team, bearer))
+        return f"{bearer} was silent for {silence:.0f} s" if self._watch.silent(bearer) else None
+
+    def _take_back(self, member: Member, why: str) -> Task | None:
+        task = self._store.own_unfinished(member.name)
+        holder = layout.bearer(member.name, member.incarnation or 0)
+        if task is None or task.lease is None or task.status is not Status.IN_PROGRESS:
+            return None
+        if task.lease.holder != holder and member.state is not MemberState.SUPERSEDED:
+            return None
+        return self._store.reclaim(task.id, task.lease.token, why)
+
+    def _bury(self, member: Member, why: str) -> None:
+        """The name is closed; who is first does it, the others find it done."""
+        try:
+            heir = self._roster.supersede(member.name, member.incarnation or 0, why)
+        except Superseded:
+            return
+        assert heir.incarnation is not None
+        positions = Positions(member.positions)
+        inbox = Inbox(self._team, member.name, heir.incarnation, self._roster, positions)
+        left = inbox.read_new()
+        self._roster.closed(member.name, heir.incarnation, positions.ends, why)
+        self._outbox.send_back(left, to=member.name)

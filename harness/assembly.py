@@ -1,0 +1,74 @@
+"""The parts that every agent is put together from, whatever its role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordination.child import tool_environment
+from harness.anthropic_model import DEFAULT_ADDRESS, AnthropicModel, Endpoint
+from harness.metered_model import MeteredModel
+from harness.recovery import RecoveringModel
+from harness.results import ResultFiles
+from harness.tool import ToolContext
+from harness.tool_pool import ResultLimits
+from harness.tools.files import FileLimits, file_tools
+from harness.tools.search import SearchLimits, grep_tool
+from harness.tools.shell import ShellLimits, bash_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from coordination.files import StateDirectory
+    from harness.recovery import Waiting
+    from harness.settings import Settings
+    from harness.tool import Tool
+
+
+def make_model(settings: Settings, *, on_wait: Callable[[Waiting], None]) -> MeteredModel:
+    """The model on its server, with recovery and a meter. Raises CredentialsMissing."""
+    endpoint = Endpoint(
+        address=settings.base_url or DEFAULT_ADDRESS, api_key=settings.api_key, auth_token=settings.auth_token
+    )
+    return MeteredModel(RecoveringModel(AnthropicModel(endpoint), on_wait=on_wait))
+
+
+def workspace_tools(settings: Settings) -> list[Tool]:
+    """Shell, files and search, within the limits of the settings."""
+    shell = ShellLimits(
+        timeout_seconds=settings.bash_timeout_seconds,
+        max_timeout_seconds=settings.bash_max_timeout_seconds,
+        kept_bytes=settings.bash_kept_bytes,
+    )
+    files = FileLimits(
+        read_lines=settings.read_lines,
+        read_characters=settings.result_inline_characters,
+        matches=settings.search_matches,
+    )
+    search = SearchLimits(matches=settings.search_matches, timeout_seconds=settings.search_timeout_seconds)
+    return [bash_tool(shell), *file_tools(files), grep_tool(search)]
+
+
+def tool_context(
+    settings: Settings,
+    directory: StateDirectory,
+    *,
+    outputs: str,
+    cwd: Callable[[], Path],
+    progress: Callable[[], None],
+) -> ToolContext:
+    """What tools are given; `outputs` is where long results of this process go, relative to the root."""
+    return ToolContext(
+        cwd=cwd,
+        environment=lambda: tool_environment(passed=settings.environment_pass),
+        outputs=ResultFiles(directory, outputs),
+        progress=progress,
+    )
+
+
+def result_limits(settings: Settings) -> ResultLimits:
+    """How much of a result the model sees."""
+    return ResultLimits(
+        inline_characters=settings.result_inline_characters,
+        preview_characters=settings.result_preview_characters,
+    )

@@ -1,0 +1,94 @@
+"""The command `leadhand`: verbs by group, imported only when called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from coordination.errors import TeamError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USAGE = 2  # usage, configuration or trust (DESIGN 13)
+INTERRUPTED = 130
+
+# group, verb, module of orchestrator.cli, help
+VERBS = (
+    ("daily", "run", "run", "start a lead with a goal"),
+    ("daily", "resume", "run", "go on with the open run as its next lead"),
+    ("daily", "status", "look", "tasks, members and open questions"),
+    ("daily", "approve", "decide", "approve a plan that waits for you"),
+    ("daily", "deny", "decide", "send a plan back, with the reason"),
+    ("daily", "send", "act", "leave a message for the lead or a teammate"),
+    ("daily", "stop", "act", "stop a teammate, or the whole team"),
+    ("look", "tasks", "look", "the board, or one task in full"),
+    ("look", "mail", "look", "what a member has received"),
+    ("look", "plan", "look", "the plans of a task and what was decided"),
+    ("look", "logs", "look", "what a process wrote to its log"),
+    ("team", "init", "act", "make this repository's team directory"),
+    ("team", "worker", "run", "join the team by hand, in this terminal"),
+    ("repair", "demo", "demo", "a whole team on a small repository, no key needed"),
+)
+
+
+class VerbGroup(click.Group):
+    """A group that knows its verbs without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's protocol
+        return [verb for _, verb, _, _ in VERBS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        for _, verb, module, _ in VERBS:
+            if verb == cmd_name:
+                command: click.Command = getattr(importlib.import_module(f"orchestrator.cli.{module}"), verb)
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        for group in dict.fromkeys(group for group, _, _, _ in VERBS):
+            with formatter.section(group):
+                formatter.write_dl([(verb, text) for of, verb, _, text in VERBS if of == group])
+
+
+@click.group(
+    cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="leadhand", message="leadhand %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """A lead and its hands: a team of coding agents that meet only in files."""
+    if os.environ.get("NO_COLOR"):
+        context.color = False
+
+
+def _status(result: object) -> int:
+    """A verb returns its exit code, or nothing for 0."""
+    return result if isinstance(result, int) else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a verb; every error is one line that says what to do, and an exit code."""
+    try:
+        status = _status(cli.main(args=arguments, prog_name="leadhand", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except TeamError as error:
+        click.echo(f"leadhand: {error}", err=True)
+        status = getattr(error, "exit_code", USAGE)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("leadhand: interrupted", err=True)
+        status = INTERRUPTED
+    except BrokenPipeError:  # `leadhand tasks | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The verbs that start processes which lead or work: run, resume, worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from coordination.errors import UsageError
+from orchestrator.cli.shared import json_option, team_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orchestrator.session import RunOptions
+
+
+def consent_options(verb: Callable[..., object]) -> Callable[..., object]:
+    """The options by which a person agrees beforehand."""
+    for option in (
+        click.option(
+            "--no-input", is_flag=True, help="Never ask; end with exit code 3 where a person is needed."
+        ),
+        json_option,
+        click.option("--yes", is_flag=True, help="Agree to the proposed team beforehand."),
+        click.option(
+            "--workers", type=click.IntRange(min=1), help="Agree to this many teammates beforehand."
+        ),
+    ):
+        verb = option(verb)
+    return verb
+
+
+@click.command()
+@click.argument("goal", required=False)
+@click.option("-f", "--file", "goal_file", type=click.Path(path_type=Path), help="Read the goal from a file.")
+@click.option("--tasks", "tasks_file", type=click.Path(path_type=Path), help="Run the tasks of a YAML file.")
+@click.option("--model", help="Model of the lead (MODEL_ID).")
+@click.option("--worker-model", help="Model of teammates; without it the lead's.")
+@consent_options
+@team_option
+def run(  # noqa: PLR0913 - one parameter per option of the command
+    *,
+    goal: str | None,
+    goal_file: Path | None,
+    tasks_file: Path | None,
+    model: str | None,
+    worker_model: str | None,
+    workers: int | None,
+    yes: bool,
+    as_json: bool,
+    no_input: bool,
+    team_directory: Path | None,
+) -> int:
+    """Start a lead with GOAL; it plans, starts teammates, and brings their work to a branch."""
+    from orchestrator.session import RunOptions, start_run
+
+    options = RunOptions(
+        team_directory=team_directory,
+        model=model,
+        worker_model=worker_model,
+        workers=workers,
+        yes=yes,
+        as_json=as_json,
+        no_input=no_input,
+    )
+    return start_run(options, goal=_goal(goal, goal_file, tasks_file), tasks_file=tasks_file)
+
+
+def _goal(goal: str | None, goal_file: Path | None, tasks_file: Path | None) -> str:
+    if sum(given is not None for given in (goal, goal_file)) > 1:
+        raise UsageError(detail="give the goal either as text or with -f, not both")
+    if goal_file:
+        try:
+            goal = goal_file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(detail=f"cannot read the goal from {goal_file}: {error}") from error
+    if goal is None and tasks_file:
+        goal = f"the tasks of {tasks_file.name}"
+    if not goal or not goal.strip():
+        raise UsageError(detail='say what you want: leadhand run "make the failing tests pass"')
+    return goal.strip()
+
+
+@click.command()
+@click.option("--model", help="Model of the lead from now on (MODEL_ID).")
+@consent_options
+@team_option
+def resume(
+    *,
+    model: str | None,
+    workers: int | None,
+    yes: bool,
+    as_json: bool,
+    no_input: bool,
+    team_directory: Path | None,
+) -> int:
+    """Go on with the open run as its next lead, from what is on disk."""
+    from orchestrator.session import RunOptions, resume_run
+
+    options: RunOptions = RunOptions(
+        team_directory=team_directory,
+        model=model,
+        workers=workers,
+        yes=yes,
+        as_json=as_json,
+        no_input=no_input,
+    )
+    return resume_run(options)
+
+
+@click.command()
+@click.option("--name", required=True, help="Name of the teammate: letters, digits, - and _.")
+@team_option
+def worker(*, name: str, team_directory: Path | None) -> int:
+    """Join the team by hand, as a teammate in this terminal."""
+    import os
+    import sys
+
+    from orchestrator.opening import find_team
+
+    team = find_team(Path.cwd(), team_directory)
+    command = [sys.executable, "-P", "-m", "agent_worker", "--team", str(team.root), "--name", name]
+    os.execv(command[0], command)  # noqa: S606 - this terminal is the teammate's from now on

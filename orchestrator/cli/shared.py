@@ -1,0 +1,34 @@
+"""Options that several verbs take, and what they need to look at a team."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from coordination.protocols import PERSON
+from coordination.stores import Stores, open_stores
+from orchestrator.opening import find_team
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+team_option = click.option(
+    "--team",
+    "team_directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory of the team; without it the top of the git repository around you.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+def persons_stores(team_directory: Path | None) -> Stores:
+    """The stores of the team around the working directory, as the person. Raises NoTeam."""
+    return open_stores(find_team(Path.cwd(), team_directory), PERSON)
+
+
+def show(data: Any, as_json: bool, text: Callable[[], str]) -> None:  # noqa: ANN401, FBT001 - raw JSON; a flag
+    """Print the one or the other."""
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False) if as_json else text())

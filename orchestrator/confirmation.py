@@ -1,0 +1,83 @@
+"""The person's word on the proposed team."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordination.errors import TeamError
+from orchestrator.proposal import Proposal, render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from coordination.records import Member, Task
+    from orchestrator.console import Console
+
+YES = frozenset({"y", "yes"})
+WAITING_FOR_A_PERSON = 3
+
+
+@dataclass(eq=False)
+class NotConfirmed(TeamError):
+    """The team was not agreed to, so nobody was started."""
+
+    why: str
+    says = "no team was started: {why}"
+    exit_code = WAITING_FOR_A_PERSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consent:
+    """What the person said beforehand."""
+
+    yes: bool = False  # whatever is proposed, within the limits
+    workers: int | None = None  # so many members at most
+    may_ask: bool = True  # somebody sits at the terminal
+
+
+class Confirmation:
+    """Asks once per run; later members within the agreed number need no word."""
+
+    def __init__(
+        self,
+        console: Console,
+        consent: Consent,
+        propose: Callable[[Sequence[Task], Sequence[Member]], Proposal],
+    ) -> None:
+        self._console = console
+        self._consent = consent
+        self._propose = propose
+
+    async def ask(self, tasks: Sequence[Task], members: Sequence[Member]) -> int:
+        """How many members may start. Raises NotConfirmed."""
+        proposal = self._propose(tasks, members)
+        if self._consent.workers is not None:
+            self._show(proposal)
+            return self._consent.workers
+        if self._consent.yes:
+            self._show(proposal)
+            return len(members)
+        if not self._consent.may_ask:
+            self._console.emit({"action": "proposal", **proposal.to_json()})
+            if not self._console.as_json:
+                self._console.say(json.dumps(proposal.to_json(), indent=2, ensure_ascii=False))
+            raise NotConfirmed(why="a person has to confirm it; say --yes or --workers N beforehand")
+        self._show(proposal)
+        return await self._number(len(members))
+
+    def _show(self, proposal: Proposal) -> None:
+        if self._console.as_json:
+            self._console.emit({"action": "proposal", **proposal.to_json()})
+        else:
+            self._console.say("\n" + render(proposal) + "\n")
+
+    async def _number(self, proposed: int) -> int:
+        question = f"start this team? yes, a smaller number than {proposed}, or no"
+        answer = (await self._console.ask(question)).lower()
+        if answer in YES:
+            return proposed
+        if answer.isdigit() and 0 < int(answer) <= proposed:
+            return int(answer)
+        raise NotConfirmed(why="you did not say yes")

@@ -1,0 +1,124 @@
+"""What the person at the lead's terminal sees; the only owner of that terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+from coordination.events import EventTail
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from coordination.files import StateDirectory
+
+COLORS = ("cyan", "magenta", "yellow", "blue", "bright_cyan", "bright_magenta")
+TOLD: dict[str, str] = {  # action of an event to the words for it; others are for `--json` and the files
+    "leads": "leads, term {term}",
+    "started": "starts {member}",
+    "alive": "is on the team",
+    "claimed": "takes {task} {subject}",
+    "plan_submitted": "submits a plan for {subject} ({request})",
+    "plan_required": "wants a plan from {member}",
+    "plan_decided": "{verdict}s the plan {request}: {reason}",
+    "completion_refused": "is told that it is not done: {subject} fails {refused}",
+    "completed": "completes {subject}",
+    "merged": "merges {subject} as {commit:.10}",
+    "merge_held": "cannot merge {subject}: {why}",
+    "sent_back": "sends {subject} back: {why}",
+    "member_lost": "finds {member} lost ({why}); its task {task} is on the board again",
+    "start_failed": "could not start {member}: {why}",
+    "take_failed": "cannot begin a task: {error}",
+    "released": "gives {subject} back: {why}",
+    "model_waits": "waits {seconds:.1f} s for the model: {error}",
+    "model_gave_up": "gets no reply: {error}",
+    "asked_to_stop": "asks {member} to stop",
+    "ended": "ended {member}",
+    "closed": "leaves ({why})",
+}
+
+
+class Console:
+    """Prints what happens, as lines for a person or as JSON lines for a program."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self._colors: dict[str, str] = {}
+        self._unfinished = ""
+
+    def say(self, text: str) -> None:
+        """A line for a person; a program gets it as an event."""
+        if self.as_json:
+            self.emit({"action": "said", "text": text})
+        else:
+            click.echo(text)
+
+    def stream(self, text: str) -> None:
+        """Words of the lead's model as they come, shown line by line."""
+        self._unfinished += text
+        *lines, self._unfinished = self._unfinished.split("\n")
+        for line in lines:
+            self._show_words(line)
+
+    def flush(self) -> None:
+        """What is left of the model's words is shown."""
+        self._show_words(self._unfinished)
+        self._unfinished = ""
+
+    def _show_words(self, line: str) -> None:
+        if line.strip():
+            click.echo(click.style("         lead     ", dim=True) + click.style(line, italic=True))
+
+    def emit(self, event: Mapping[str, Any]) -> None:
+        """An event as one line."""
+        self.flush()
+        if self.as_json:
+            click.echo(json.dumps(event, ensure_ascii=False))
+        elif event.get("action") in TOLD:
+            click.echo(self._line(event))
+
+    async def ask(self, question: str) -> str:
+        """What the person types next; empty at the end of input. Can be cancelled."""
+        click.echo(f"{question}: ", nl=False)
+        await anyio.wait_readable(sys.stdin)
+        return sys.stdin.readline().strip()
+
+    def _line(self, event: Mapping[str, Any]) -> str:
+        who = str(event.get("who", "")).partition("~")[0]
+        color = self._colors.setdefault(who, COLORS[len(self._colors) % len(COLORS)])
+        words = TOLD[event["action"]].format_map(_Facts(event))
+        clock = click.style(str(event.get("at", ""))[11:19], dim=True)
+        return f"{clock} {click.style(f'{who:<8}', fg=color, bold=True)} {words}"
+
+
+class _Facts(dict[str, Any]):
+    """The fields of an event; a list reads as its parts, and what is missing as a dash."""
+
+    def __init__(self, event: Mapping[str, Any]) -> None:
+        super().__init__(
+            {
+                key: ", ".join(map(str, value)) if isinstance(value, list) else value
+                for key, value in event.items()
+            }
+        )
+
+    def __missing__(self, key: str) -> str:
+        return "-"
+
+
+class Stream:
+    """What all processes of the team do, from now on, on the console."""
+
+    def __init__(self, directory: StateDirectory, console: Console) -> None:
+        self._tail = EventTail(directory)
+        self._console = console
+        self._tail.read_new()  # what was before is no news
+
+    def show_new(self) -> None:
+        """Every event since the last call is on the console."""
+        for event in self._tail.read_new():
+            self._console.emit(event)

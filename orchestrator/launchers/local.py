@@ -1,0 +1,65 @@
+"""Teammates as subprocesses on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess  # noqa: TID251 - a launcher starts processes
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from coordination.child import tool_environment
+
+if TYPE_CHECKING:
+    from orchestrator.launchers.launcher import StartOrder
+
+
+class LocalProcess:
+    """A subprocess that leads its own process group."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ended(self) -> int | None:
+        return self._process.poll()
+
+    def stop(self, *, patience_seconds: float) -> None:
+        self._signal(signal.SIGTERM)
+        try:
+            self._process.wait(patience_seconds)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
+
+class LocalLauncher:
+    """Starts a teammate with the interpreter of the lead, outside the repository's import path."""
+
+    def start(self, order: StartOrder) -> LocalProcess:
+        """Settings go through the child's standard input, so that no argument or variable shows a key."""
+        command = [sys.executable, "-P", "-m", "agent_worker"]
+        command += ["--team", str(order.root), "--name", order.name, "--spawn-id", order.spawn_id]
+        with order.log.open("ab") as log:
+            process = subprocess.Popen(
+                [*command, "--settings-on-stdin"],
+                cwd=order.root,
+                env=tool_environment(),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C in the lead's terminal is the lead's to handle
+            )
+        if process.stdin is not None:
+            with suppress(BrokenPipeError), process.stdin as pipe:  # it died at once: the roster will tell
+                pipe.write(json.dumps(dict(order.settings)).encode())
+        return LocalProcess(process)

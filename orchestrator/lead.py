@@ -1,0 +1,288 @@
+"""One run, from the goal to the report: plan, confirm, supervise, merge, end."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from coordination.errors import TeamError
+from coordination.liveness import LOOKS_PER_TTL
+from coordination.protocols import PERSON, TermOver
+from coordination.records import Status
+from harness.loop import Ended, Incoming
+from harness.model import CredentialsMissing, CredentialsRefused, UnknownModel
+from orchestrator.briefs import end_brief, nobody_works_brief
+from orchestrator.report import Report, make_report, save_report
+from orchestrator.standing import Standing, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordination.records import Task
+    from orchestrator.confirmation import Confirmation
+    from orchestrator.console import Console, Stream
+    from orchestrator.lead_parts import Conversation, LeadParts
+
+LOOK_SECONDS = 0.5  # how late something is shown at most that no file event tells of
+
+
+class ExitCode(IntEnum):
+    """What the end of a command means (DESIGN 13)."""
+
+    DONE = 0
+    FAILED = 1  # the team failed or left tasks open
+    USAGE = 2  # usage, configuration or trust
+    WAITING = 3  # for a person
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+@dataclass(eq=False)
+class ModelGaveUp(TeamError):
+    """The lead's model gave no reply, so nobody leads."""
+
+    cause: str
+    exit_code: ExitCode
+    says = "{cause}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a run ended."""
+
+    code: ExitCode
+    report: Report
+
+
+class Lead:
+    """The flow of one lead; every effect lies in the parts it was given."""
+
+    def __init__(
+        self,
+        parts: LeadParts,
+        console: Console,
+        stream: Stream,
+        *,
+        confirmation: Confirmation,
+        can_wait: bool,
+    ) -> None:
+        """`can_wait` says whether a person may answer questions while the run goes on."""
+        self._parts = parts
+        self._console = console
+        self._stream = stream
+        self._confirmation = confirmation
+        self._can_wait = can_wait
+        self._stopped_by: signal.Signals | None = None
+        self._words = ""
+        self._nudged = False
+
+    async def run(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> Ending:
+        """The run is over: its members are stopped, its report is on disk.
+
+        Without a conversation the tasks are there already and no model leads. Raises NotConfirmed,
+        ModelGaveUp, TermOver; whatever is raised, no process of the team is left.
+        """
+        code = ExitCode.FAILED
+        opened = self._parts.opened
+        self._parts.stores.events.record("leads", term=opened.term, run=opened.run.id)
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._heed_signals, group.cancel_scope)
+                group.start_soon(self._watch)
+                group.start_soon(self._integrate)
+                code = await self._lead(conversation, incoming)
+                group.cancel_scope.cancel()
+        except* TeamError as errors:
+            await self._parts.behind(self._give_up_empty_run)
+            raise _first(errors) from None
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._stop_team()
+        return await self._end(self._code_after_signal(code))
+
+    def _give_up_empty_run(self) -> None:
+        """A run in which nothing was begun does not stand in the way of the next one."""
+        if all(task.status is Status.HELD for task in self._tasks()):
+            self._parts.background.runs.update(self._parts.opened.run.id, state="stopped")
+
+    def _code_after_signal(self, code: ExitCode) -> ExitCode:
+        match self._stopped_by:
+            case signal.Signals.SIGINT:
+                return ExitCode.INTERRUPTED
+            case signal.Signals.SIGTERM:
+                return ExitCode.TERMINATED
+            case _:
+                return code
+
+    # beside the conversation
+
+    async def _heed_signals(self, scope: anyio.CancelScope) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for number in signals:
+                self._stopped_by = signal.Signals(number)
+                self._console.say(f"{self._stopped_by.name}: stopping the team …")
+                scope.cancel()
+
+    async def _watch(self) -> None:
+        """Beat, look at the team and show what happened, whenever something may have changed."""
+        parts = self._parts
+        interval = parts.settings.lease_ttl_seconds / LOOKS_PER_TTL
+        next_beat = 0.0
+        while True:
+            if anyio.current_time() >= next_beat:
+                next_beat = anyio.current_time() + interval
+                await parts.behind(self._look)
+            self._stream.show_new()
+            parts.pulse.ring()
+            await anyio.to_thread.run_sync(parts.wakeup.wait, LOOK_SECONDS, abandon_on_cancel=True)
+
+    def _look(self) -> None:
+        parts = self._parts
+        if not parts.background.leadership.is_current(parts.opened.term):
+            newest = parts.background.leadership.newest()
+            raise TermOver(term=parts.opened.term, present=newest[0] if newest else 0)
+        parts.beat.beat()
+        parts.supervisor.look()
+        for loss in parts.sweep.look():
+            task = loss.task
+            parts.background.events.record(
+                "member_lost", member=loss.member.name, why=loss.why, task=task.subject if task else None
+            )
+        parts.sweep.repair_if_due()
+        parts.background.tasks.refresh_views()
+
+    async def _integrate(self) -> None:
+        """Completed work is merged as it comes."""
+        parts = self._parts
+        while True:
+            seen = parts.pulse.count
+            while await parts.merging(parts.integration.step):
+                parts.pulse.ring()
+            await parts.pulse.wait(seen, 1.0)
+
+    # the conversation
+
+    async def _lead(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> ExitCode:
+        if conversation and incoming:
+            await self._turn(conversation, incoming)
+        await self._begin_team()
+        while True:
+            seen = self._parts.pulse.count
+            if await self._take_mail(conversation):
+                continue
+            state = await self._parts.behind(self._standing)
+            if await self._is_over(state, conversation):
+                return await self._last_words(state, conversation)
+            await self._parts.pulse.wait(seen, 1.0)
+
+    async def _turn(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
+        outcome = await conversation.agent.run(incoming)
+        await conversation.work.end_turn()
+        if outcome.ended is Ended.GAVE_UP:
+            raise ModelGaveUp(cause=outcome.why, exit_code=_code_of(outcome.error))
+        self._words = outcome.text or self._words
+
+    async def _take_mail(self, conversation: Conversation | None) -> bool:
+        incoming = await self._parts.inbox.take()
+        if not incoming:
+            return False
+        if conversation:
+            await self._turn(conversation, incoming)
+            await self._begin_team()
+        else:
+            await self._parts.off_loop(
+                self._parts.journal.append_all,
+                [(item.kind, {"text": item.text, **item.journal}) for item in incoming],
+            )
+        return True
+
+    async def _begin_team(self) -> None:
+        """The turn is over: what it made may be claimed, and who it asked for starts if the person agrees."""
+        parts = self._parts
+        tasks = await parts.behind(self._tasks)
+        agreed = await self._confirmation.ask(tasks, parts.host.waiting) if parts.host.waiting else None
+        await parts.behind(self._begin, [task.id for task in tasks if task.status is Status.HELD], agreed)
+
+    def _begin(self, held: Sequence[str], agreed: int | None) -> None:
+        self._parts.background.tasks.publish(held)
+        if agreed is not None:
+            self._parts.host.launch_waiting(agreed)
+
+    def _tasks(self) -> list[Task]:
+        return self._parts.background.tasks.all(self._parts.opened.run.id)
+
+    def _standing(self) -> Standing:
+        parts = self._parts
+        questions = [asked for asked in parts.background.requests.open() if asked.question.reviewer == PERSON]
+        return standing(
+            self._tasks(),
+            roles={member.role for member in parts.supervisor.living()},
+            questions=len(questions),
+            held_up=parts.integration.held_up,
+        )
+
+    async def _is_over(self, state: Standing, conversation: Conversation | None) -> bool:
+        if state is Standing.GOING or (state is Standing.WAITING and self._can_wait):
+            return False
+        if state is Standing.STUCK and conversation and not self._nudged:
+            self._nudged = True
+            brief = nobody_works_brief(await self._parts.behind(self._tasks))
+            await self._turn(conversation, [Incoming(text=brief, kind="event")])
+            await self._begin_team()
+            return False
+        return True
+
+    async def _last_words(self, state: Standing, conversation: Conversation | None) -> ExitCode:
+        tasks = await self._parts.behind(self._tasks)
+        if conversation and tasks:
+            await self._turn(conversation, [Incoming(text=end_brief(tasks, state), kind="event")])
+        if state is Standing.WAITING:
+            return ExitCode.WAITING
+        return ExitCode.DONE if state is Standing.DRAINED else ExitCode.FAILED
+
+    # the end
+
+    async def _stop_team(self) -> None:
+        parts = self._parts
+        patience = parts.settings.stop_patience_seconds
+        await parts.behind(parts.supervisor.stop_all, patience_seconds=patience)
+        await parts.behind(self._close_term)
+        self._stream.show_new()
+        parts.wakeup.close()
+
+    def _close_term(self) -> None:
+        parts = self._parts
+        parts.sweep.look()
+        parts.background.tasks.refresh_views()
+        if parts.background.leadership.is_current(parts.opened.term):
+            parts.background.leadership.end(parts.opened.term)
+
+    async def _end(self, code: ExitCode) -> Ending:
+        parts = self._parts
+        report = make_report(parts.opened.team, parts.background.tasks, parts.opened.run, self._words)
+        if code is ExitCode.DONE and report.tasks and not report.is_whole:
+            code = ExitCode.WAITING if report.unverified and not report.failed else ExitCode.FAILED
+        if code in {ExitCode.DONE, ExitCode.FAILED}:
+            state = "done" if code is ExitCode.DONE else "failed"
+            run = parts.background.runs.update(parts.opened.run.id, state=state)
+            report = make_report(parts.opened.team, parts.background.tasks, run, self._words)
+        save_report(parts.opened.team, report)
+        return Ending(code=code, report=report)
+
+
+def _first(errors: BaseExceptionGroup[TeamError]) -> TeamError:
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    assert isinstance(found, TeamError)
+    return found
+
+
+def _code_of(error: TeamError | None) -> ExitCode:
+    wrong = isinstance(error, CredentialsMissing | CredentialsRefused | UnknownModel)
+    return ExitCode.USAGE if wrong else ExitCode.FAILED

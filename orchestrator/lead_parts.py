@@ -1,0 +1,201 @@
+"""The composition root of a lead: every part, wired once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.child import tool_environment
+from coordination.liveness import Beat
+from coordination.mail_positions import Positions
+from coordination.mailbox import Inbox
+from coordination.sweep import Sweep
+from coordination.task_refusals import Claimant
+from coordination.wakeup import Wakeup
+from harness.assembly import make_model, result_limits, tool_context, workspace_tools
+from harness.gates import LeaseGate
+from harness.journal import Journal, read
+from harness.loop import Agent, AgentSettings
+from harness.off_loop import OffLoop
+from harness.permission_guard import PermissionGuard
+from harness.permissions import parse_rules
+from harness.prompt import Role, Situation, system_prompt
+from harness.pulse import Pulse
+from harness.tool_pool import ToolPool
+from harness.tools.mail import TeamInbox, send_message
+from harness.tools.tasks import Planning, board_tools, planning_tools
+from harness.tools.team import lead_tools
+from orchestrator.integration import Integration
+from orchestrator.launchers.local import LocalLauncher
+from orchestrator.lead_work import LeadWork
+from orchestrator.leading import HostOfLead
+from orchestrator.supervisor import Supervisor
+from workspace.checks import Verifier
+from workspace.desk import Desk, Proof
+from workspace.merge_queue import MergeQueue
+from workspace.worktrees import Worktrees
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordination.stores import Stores
+    from harness.settings import Settings
+    from orchestrator.opening import Opened
+
+WATCHED = (layout.inbox("lead"), layout.REQUESTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """The part of a lead that thinks; a run from a tasks file has none."""
+
+    agent: Agent
+    work: LeadWork
+
+
+class LeadParts:
+    """What one lead process needs for one run."""
+
+    def __init__(self, opened: Opened, settings: Settings) -> None:
+        self.opened = opened
+        self.settings = settings
+        self.stores = opened.stores  # of the conversation
+        self.background: Stores = opened.stores.again()  # of everything that goes on beside it
+        self.bearer = layout.bearer("lead", opened.term)
+        self.pulse = Pulse()
+        self.off_loop = OffLoop()
+        self.behind = OffLoop()  # for `background`
+        self.merging = OffLoop()  # for the merge queue, whose checks take their time
+        self.beat = Beat(opened.team, self.bearer)
+        self.wakeup = Wakeup(opened.team, WATCHED)
+        self.sweep = Sweep(self.background, ttl_seconds=settings.lease_ttl_seconds)
+        self.supervisor = Supervisor(self.background, LocalLauncher(), settings=self._for_teammates())
+        self.host = HostOfLead(
+            self.background,
+            self.supervisor,
+            off_loop=self.behind,
+            max_workers=settings.max_workers,
+            worker_model=opened.run.worker_model or None,
+        )
+        self.inbox = TeamInbox(self._inbox(), self.off_loop)
+        self.journal = self._journal()
+        self.integration = self._integration()
+
+    def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
+        """The agent of the lead. Raises CredentialsMissing."""
+        model = make_model(self.settings, on_wait=lambda _: None)
+        desk = self._desk()
+        work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
+        pool = self._pool(work)
+        agent = Agent(
+            model=model,
+            pool=pool,
+            inbox=self.inbox,
+            journal=self.journal,
+            system=lambda: system_prompt(self._situation(pool, desk)),
+            settings=self._agent_settings(),
+            events=self.stores.events,
+            on_text=on_text,
+            stopping=stopping,
+        )
+        return Conversation(agent=agent, work=work)
+
+    def _for_teammates(self) -> dict[str, str]:
+        """What a teammate cannot read from the team root itself."""
+        values = {
+            "model.id": self.settings.model_id,
+            "workers.model": self.settings.worker_model_id,
+            "model.api_key": self.settings.api_key,
+            "model.auth_token": self.settings.auth_token,
+            "model.base_url": self.settings.base_url,
+            "lease.ttl_seconds": str(self.settings.lease_ttl_seconds),
+        }
+        return {name: value for name, value in values.items() if value}
+
+    def _inbox(self) -> Inbox:
+        """Mail goes on where the last lead that wrote a journal had read to."""
+        former = Positions()
+        for term in range(self.opened.term - 1, 0, -1):
+            path = layout.journal(layout.bearer("lead", term))
+            if self.opened.team.directory.exists(path):
+                former = Positions.fold(read(self.opened.team.directory, path))
+                break
+        return Inbox(self.opened.team, "lead", self.opened.term, self.stores.roster, former)
+
+    def _journal(self) -> Journal:
+        secrets = [text for text in (self.settings.api_key, self.settings.auth_token) if text]
+        team = self.opened.team
+        return Journal(team.directory, layout.journal(self.bearer), team.clock, secrets=secrets)
+
+    def _proof(self) -> Proof:
+        return Proof(
+            checks=self.opened.run.checks,
+            every_task=self.settings.every_task_checks,
+            timeout_seconds=self.settings.check_timeout_seconds,
+        )
+
+    def _verifier(self, purpose: str) -> Verifier:
+        tree = self.opened.team.root / f"{layout.VERIFY_TREE}-{purpose}"
+        return Verifier(self.opened.git, tree, tool_environment(passed=self.settings.environment_pass))
+
+    def _integration(self) -> Integration:
+        queue = MergeQueue(
+            self.opened.git, self._verifier("merge"), timeout_seconds=self.settings.check_timeout_seconds
+        )
+        return Integration(self.opened.stores.again(), queue, run=self.opened.run, proof=self._proof())
+
+    def _desk(self) -> Desk:
+        return Desk(
+            self.opened.team,
+            self.stores.tasks,
+            Worktrees(self.opened.git, self.opened.team.root),
+            self._verifier("lead"),
+            claimant=Claimant(name="lead", incarnation=self.opened.term, role="lead"),
+            proof=self._proof(),
+        )
+
+    def _pool(self, work: LeadWork) -> ToolPool:
+        planning = Planning(run=self.opened.run.id, checks=tuple(self.opened.run.checks), made=lambda _: None)
+        tools = [
+            *workspace_tools(self.settings),
+            *board_tools(self.stores.tasks, self.off_loop, work),
+            *planning_tools(self.stores.tasks, self.off_loop, planning),
+            *lead_tools(self.stores.roster, self.off_loop, self.host),
+            send_message(self.stores.outbox, self.off_loop),
+        ]
+        rules = parse_rules(allow=self.settings.allow, ask=self.settings.ask, deny=self.settings.deny)
+        context = tool_context(
+            self.settings,
+            self.opened.team.directory,
+            outputs=layout.outputs(self.bearer),
+            cwd=lambda: work.cwd,
+            progress=lambda: None,
+        )
+        return ToolPool(
+            tools,
+            [LeaseGate(work.gate), PermissionGuard(rules, lambda: work.cwd)],
+            context=context,
+            record=self.stores.events.record,
+            limits=result_limits(self.settings),
+        )
+
+    def _agent_settings(self) -> AgentSettings:
+        return AgentSettings(
+            model=self.opened.run.model,
+            max_tokens=self.settings.max_tokens,
+            max_rounds=self.settings.max_rounds,
+        )
+
+    def _situation(self, pool: ToolPool, desk: Desk) -> Situation:
+        run = self.opened.run
+        return Situation(
+            role=Role.LEAD,
+            name="lead",
+            task=desk.task.id if desk.task else None,
+            tools=pool.names,
+            workspace=str(desk.tree if desk.task else self.opened.team.repository),
+            checks=run.checks,
+            workers=run.workers or self.settings.workers,
+            branch=run.branch,
+        )

@@ -1,0 +1,148 @@
+"""What the lead's host does for its model: start teammates, judge plans, ask for plans and for an end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from coordination.identity import new_id
+from coordination.protocols import Kind, review_refusal
+from coordination.records import MemberState, Verdict
+from coordination.roster import UnknownMember
+from harness.tool import ToolFailure
+
+if TYPE_CHECKING:
+    from coordination.outbox import Outbox
+    from coordination.records import Decision, Member, Request
+    from coordination.stores import Stores
+    from harness.off_loop import OffLoop
+    from orchestrator.supervisor import Supervisor
+
+
+def review(stores: Stores, request_id: str, verdict: Verdict, reason: str) -> Decision:
+    """The plan has its one decision, and its author is told. Raises ToolFailure saying why it cannot.
+
+    Used by the lead's tool and by the person's command alike.
+    """
+    asked = stores.requests.get(request_id)
+    question = asked.question
+    if question.kind != Kind.PLAN or question.task is None:
+        raise ToolFailure(code="not_a_plan", detail=f"{request_id} is not a plan")
+    refusal = review_refusal(
+        question,
+        stores.tasks.get(question.task),
+        answer=asked.answer,
+        asker_present=stores.roster.is_present(question.asker),
+    )
+    if refusal:
+        raise ToolFailure(code="cannot_be_reviewed", detail=refusal)
+    decision = stores.requests.decide(request_id, verdict, reason=reason)
+    _tell_author(stores.outbox, question, decision)
+    stores.events.record("plan_decided", request=request_id, verdict=str(verdict), reason=reason)
+    return decision
+
+
+def _tell_author(outbox: Outbox, question: Request, decision: Decision) -> None:
+    outbox.send(
+        question.asker.partition("~")[0],
+        decision.reason or decision.verdict,
+        type="plan_decision",
+        in_reply_to=question.id,
+        metadata={"request": question.id, "verdict": str(decision.verdict)},
+    )
+
+
+class HostOfLead:
+    """Satisfies the `Leading` that the lead's tools need."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        supervisor: Supervisor,
+        *,
+        off_loop: OffLoop,
+        max_workers: int,
+        worker_model: str | None,
+    ) -> None:
+        self.confirmed = 0  # how many members the person agreed to
+        self.waiting: list[Member] = []  # recorded as starting, to be launched once confirmed
+        self._stores = stores
+        self._supervisor = supervisor
+        self._off_loop = off_loop
+        self._max_workers = max_workers
+        self._worker_model = worker_model
+
+    async def spawn(self, args: dict[str, Any]) -> str:
+        """The member is `starting`; its process is launched at once, or after the person's word."""
+        return await self._off_loop(self._spawn, args)
+
+    def _spawn(self, args: dict[str, Any]) -> str:
+        living = len(self._supervisor.living())
+        if living >= self._max_workers:
+            raise ToolFailure(
+                code="max_workers", detail=f"{living} teammates are alive, more are not allowed (workers.max)"
+            )
+        task_id = args.get("task_id")
+        if task_id:
+            self._stores.tasks.edit(task_id, reserved_for=args["name"])
+        member = self._stores.roster.start(
+            args["name"],
+            spawn_id=new_id("spawn"),
+            role=args.get("role", "teammate"),
+            model=self._worker_model,
+            plan_required=args.get("require_plan", False),
+            reserved_task=task_id,
+        )
+        if living < self.confirmed:
+            self._supervisor.launch(member)
+            return f"{member.name} is starting; end your turn, its results will wake you"
+        self.waiting.append(member)
+        return f"{member.name} starts once the person has confirmed the team; end your turn"
+
+    def launch_waiting(self, members: int) -> None:
+        """The person agreed to this many members: they are launched, the others called off."""
+        self.confirmed = members
+        room = max(0, members - len(self._supervisor.living()) + len(self.waiting))
+        for member in self.waiting[:room]:
+            self._supervisor.launch(member)
+        for member in self.waiting[room:]:
+            self._stores.roster.withdraw(member.name, member.spawn_id, "not confirmed by the person")
+        self.waiting = []
+
+    async def require_plan(self, teammate: str, what: str) -> str:
+        """The gate of the teammate is closed until a plan is approved; an earlier plan counts no longer."""
+        return await self._off_loop(self._require_plan, teammate, what)
+
+    def _require_plan(self, teammate: str, what: str) -> str:
+        member = self._alive(teammate)
+        self._stores.roster.update(teammate, member.incarnation, plan_required=True)
+        task = self._stores.tasks.own_unfinished(teammate)
+        if task:
+            self._stores.tasks.require_plan(task.id)
+        self._stores.outbox.send(teammate, what, type="plan_request")
+        self._stores.events.record("plan_required", member=teammate)
+        return f"{teammate} changes nothing before you have approved a plan"
+
+    async def review_plan(self, request_id: str, *, approve: bool, feedback: str) -> str:
+        """The plan is decided."""
+        verdict = Verdict.APPROVE if approve else Verdict.DENY
+        await self._off_loop(review, self._stores, request_id, verdict, feedback)
+        return f"plan {'approved' if approve else 'rejected'} ({request_id})"
+
+    async def request_shutdown(self, teammate: str) -> str:
+        """The teammate has a request to stop."""
+        return await self._off_loop(self._request_shutdown, teammate)
+
+    def _request_shutdown(self, teammate: str) -> str:
+        member = self._stores.roster.member(teammate)
+        if member and member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
+            return f"{teammate} is already gone"
+        request = self._supervisor.ask_to_stop(self._alive(teammate))
+        return f"{teammate} was asked to stop ({request})"
+
+    def _alive(self, name: str) -> Member:
+        member = self._stores.roster.member(name)
+        if member is None:
+            raise UnknownMember(name=name, known=", ".join(self._stores.roster.names()) or "none")
+        if member.state is not MemberState.ALIVE:
+            raise ToolFailure(code="not_active", detail=f"{name} is not active, it is {member.state}")
+        return member

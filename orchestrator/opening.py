@@ -1,0 +1,163 @@
+"""Before a lead can work: the repository, the team root, the term, the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.errors import TeamError
+from coordination.leadership import LeadAlive, Leadership
+from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
+from coordination.process import this_process
+from coordination.stores import Stores, open_stores
+from coordination.team_root import NoTeam, Team, create_team, open_team
+from workspace.git import Git, open_repository
+from workspace.hiding import hide
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from coordination.records import Run
+    from harness.settings import Settings
+    from orchestrator.tasks_file import PlannedTask
+
+
+@dataclass(eq=False)
+class RunOpen(TeamError):
+    """The team has a run that is not finished."""
+
+    run: str
+    goal: str
+    says = (
+        "{run} is still open ({goal}); go on with `leadhand resume`, end it with `leadhand stop`, "
+        "or give this goal a team of its own with --team DIR"
+    )
+
+
+@dataclass(eq=False)
+class NothingToResume(TeamError):
+    """The team has no open run."""
+
+    says = "no run is open here; start one with `leadhand run GOAL`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A lead with its term and its run."""
+
+    stores: Stores
+    git: Git
+    term: int
+    run: Run
+
+    @property
+    def team(self) -> Team:
+        return self.stores.team
+
+
+def make_team(start: Path, team_directory: Path | None) -> tuple[Team, Git]:
+    """The team of the repository around `start`, made if there is none yet.
+
+    Raises NotARepository, NoCommitYet, GitMissing, ForeignDirectory.
+    """
+    git = open_repository(start)
+    root = team_directory.resolve() if team_directory else git.place.tree
+    root.mkdir(parents=True, exist_ok=True)
+    team = create_team(root, git.place.tree)
+    hide(git, root, layout.TOP_LEVEL)
+    return team, git
+
+
+def find_team(start: Path, team_directory: Path | None) -> Team:
+    """The existing team around `start`. Raises NoTeam."""
+    root = team_directory.resolve() if team_directory else layout.find_root(start)
+    if root is None:
+        raise NoTeam(path=str(start))
+    return open_team(root)
+
+
+def take_term(team: Team, *, ttl_seconds: float) -> int:
+    """The process leads. A lead on another machine is given a TTL to show that it lives.
+
+    Raises LeadAlive.
+    """
+    leadership = Leadership(team)
+    newest = leadership.newest()
+    if newest is None:
+        return leadership.take()
+    term, lead = newest
+    me = this_process()
+    watch = BeatWatch(team.clock, ttl_seconds)
+    who = layout.bearer("lead", term)
+    while True:
+        try:
+            return leadership.take(silent=watch.silent(who))
+        except LeadAlive:
+            first = watch.look(who, read_beat(team, who))
+            if lead.process.boot == me.boot and lead.process.pid_namespace == me.pid_namespace:
+                raise  # it lives: here that can be known
+            team.clock.sleep(ttl_seconds / LOOKS_PER_TTL)
+            if first == 0.0 == watch.look(who, read_beat(team, who)):
+                raise
+
+
+def stamp(stores: Stores, term: int) -> None:
+    """The term stands in everything that a predecessor might still want to change (DESIGN 12)."""
+    stores.tasks.begin_term()
+    for asked in stores.requests.open():
+        if asked.term < term:
+            stores.requests.stamp(asked.question.id)
+    for member in stores.roster.all():
+        if member.state not in {"closed", "withdrawn"}:
+            stores.roster.update(member.name, member.incarnation)
+
+
+def open_goal(
+    team: Team,
+    git: Git,
+    settings: Settings,
+    *,
+    goal: str,
+    tasks: Sequence[PlannedTask] = (),
+    workers: int,
+) -> Opened:
+    """A new run with this goal, led by this process. Raises LeadAlive, RunOpen."""
+    term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
+    stores = open_stores(team, layout.bearer("lead", term))
+    if open_run := stores.runs.open_run():
+        stores.leadership.end(term)
+        raise RunOpen(run=open_run.id, goal=open_run.goal)
+    stamp(stores, term)
+    run = stores.runs.open(
+        goal,
+        base=git.head(),
+        checks=_checks(settings.checks, tasks),
+        workers=workers,
+        model=settings.model_id or "",
+        worker_model=settings.worker_model_id or settings.model_id or "",
+        plan_reviewer=settings.plan_reviewer,
+    )
+    run = stores.runs.update(run.id, branch=f"leadhand/{run.id}")
+    return Opened(stores=stores, git=git, term=term, run=run)
+
+
+def open_again(team: Team, git: Git, settings: Settings) -> Opened:
+    """The open run, led by this process from now on. Raises LeadAlive, NothingToResume."""
+    if open_stores(team, "person").runs.open_run() is None:
+        raise NothingToResume
+    term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
+    stores = open_stores(team, layout.bearer("lead", term))
+    stamp(stores, term)
+    run = stores.runs.open_run()
+    if run is None:
+        stores.leadership.end(term)
+        raise NothingToResume
+    return Opened(stores=stores, git=git, term=term, run=run)
+
+
+def _checks(defined: Mapping[str, str], tasks: Sequence[PlannedTask]) -> dict[str, str]:
+    """The configured checks, and the commands that a person wrote into tasks, named by themselves."""
+    literal = {check: check for task in tasks for check in task.checks if check not in defined}
+    return {**defined, **literal}

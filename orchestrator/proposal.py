@@ -1,0 +1,101 @@
+"""The team that the person confirms before its first member starts: tasks, members, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from coordination.records import Member, Run, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """One screen: what will be done, by whom, within which limits."""
+
+    run: Run
+    tasks: Sequence[Task]
+    members: Sequence[Member]
+    checks: Mapping[str, str]
+    max_workers: int
+    repository: str
+    unseen_edits: Sequence[str] = ()  # uncommitted changes that the team does not see
+
+    def to_json(self) -> dict[str, Any]:
+        """The proposal for programs."""
+        return {
+            "run": self.run.id,
+            "goal": self.run.goal,
+            "branch": self.run.branch,
+            "base": self.run.base,
+            "tasks": [
+                {
+                    "id": task.id,
+                    "subject": task.subject,
+                    "blocked_by": list(task.blocked_by),
+                    "checks": list(task.checks),
+                    "require_plan": task.plan_required,
+                }
+                for task in self.tasks
+            ],
+            "members": [
+                {
+                    "name": member.name,
+                    "role": member.role,
+                    "model": member.model,
+                    "launcher": member.launcher,
+                    "reserved_task": member.reserved_task,
+                    "require_plan": member.plan_required,
+                }
+                for member in self.members
+            ],
+            "limits": {"max_workers": self.max_workers},
+            "unseen_edits": list(self.unseen_edits),
+        }
+
+
+def render(proposal: Proposal) -> str:
+    """The proposal for a person."""
+    parts = [
+        f"proposed team for: {proposal.run.goal}",
+        _tasks(proposal),
+        _members(proposal),
+        _limits(proposal),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _tasks(proposal: Proposal) -> str:
+    places = {task.id: place for place, task in enumerate(proposal.tasks, start=1)}
+    rows = []
+    for place, task in enumerate(proposal.tasks, start=1):
+        after = ", ".join(str(places.get(need, need)) for need in task.blocked_by)
+        notes = [f"after {after}"] if after else []
+        notes.append(f"checks: {', '.join(task.checks)}" if task.checks else "no checks: ends unverified")
+        notes += ["plan first"] if task.plan_required else []
+        rows.append(f"  {place:>3}  {task.subject}  ({'; '.join(notes)})")
+    return "\n".join(["tasks:", *rows])
+
+
+def _members(proposal: Proposal) -> str:
+    rows = []
+    for member in proposal.members:
+        notes = [member.role, member.model or "the lead's model", member.launcher]
+        notes += ["plan first"] if member.plan_required else []
+        rows.append(f"  {member.name:<12} {', '.join(notes)}")
+    return "\n".join(["members:", *rows])
+
+
+def _limits(proposal: Proposal) -> str:
+    lines = [
+        (
+            f"work goes to branch {proposal.run.branch} of {proposal.repository}, "
+            f"from commit {proposal.run.base[:12]}"
+        ),
+        f"at most {proposal.max_workers} members at a time; bash is real, and a worktree is not a sandbox",
+    ]
+    if proposal.unseen_edits:
+        lines.append(f"not seen by the team, because not committed: {', '.join(proposal.unseen_edits)}")
+    return "\n".join(lines)

@@ -1,0 +1,211 @@
+"""What became of a run: who did what, when, at what use, and where the work is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from coordination import layout
+from coordination.events import EventTail
+from coordination.numbered_log import pretty
+from coordination.records import Status, Task
+from coordination.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from coordination.records import Run
+    from coordination.task_store import TaskStore
+    from coordination.team_root import Team
+
+TOLD = {  # events of a task that a reader of the story wants, and their words
+    "claim": "claimed",
+    "resume": "resumed",
+    "submit_plan": "submitted a plan for",
+    "refuse": "was refused by the checks on",
+    "release": "gave back",
+    "reclaim": "took back from a lost holder",
+    "complete": "completed",
+    "fail": "ended as failed",
+    "cancel": "cancelled",
+    "merge": "merged",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One line of the story."""
+
+    at: str
+    by: str
+    event: str
+    task: str
+    subject: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A run as it stands on disk."""
+
+    run: Run
+    tasks: tuple[Task, ...]
+    steps: tuple[Step, ...]
+    usage: dict[str, Usage]  # by name of member
+    words: str = ""  # the lead's own summary
+
+    @property
+    def is_whole(self) -> bool:
+        """Every task is completed, and what it changed is on the branch."""
+        return all(is_settled(task) for task in self.live_tasks) and bool(self.live_tasks)
+
+    @property
+    def live_tasks(self) -> list[Task]:
+        """The tasks that no later task does again."""
+        redone = {task.redo_of for task in self.tasks}
+        return [task for task in self.tasks if task.id not in redone]
+
+    @property
+    def open_tasks(self) -> list[Task]:
+        return [task for task in self.live_tasks if not is_settled(task)]
+
+    @property
+    def failed(self) -> list[Task]:
+        return [task for task in self.live_tasks if task.status is Status.FAILED]
+
+    @property
+    def unverified(self) -> list[Task]:
+        return [task for task in self.live_tasks if _is_unverified(task)]
+
+
+def is_settled(task: Task) -> bool:
+    """Nothing is left to do for the task: merged, or called off."""
+    return task.status is Status.CANCELLED or (task.status is Status.COMPLETED and task.merged is not None)
+
+
+def _is_unverified(task: Task) -> bool:
+    return task.status is Status.COMPLETED and not (task.result and task.result.verified)
+
+
+def make_report(team: Team, store: TaskStore, run: Run, words: str = "") -> Report:
+    """The report of a run, read from disk alone."""
+    tasks = tuple(store.all(run.id))
+    return Report(
+        run=run,
+        tasks=tasks,
+        steps=tuple(sorted(_steps(store, tasks), key=lambda step: step.at)),
+        usage=usage_by_member(EventTail(team.directory).read_new(), since=run.at),
+        words=words,
+    )
+
+
+def usage_by_member(events: Iterable[dict[str, Any]], *, since: str = "") -> dict[str, Usage]:
+    """What each name used in model calls, the first caller first."""
+    used: dict[str, Usage] = {}
+    for event in events:
+        if event.get("action") == "model_call" and str(event.get("at", "")) >= since:
+            name = str(event.get("who", "")).partition("~")[0]
+            used[name] = used.get(name, Usage()) + Usage(**event.get("usage", {}))
+    return used
+
+
+def _steps(store: TaskStore, tasks: Iterable[Task]) -> Iterable[Step]:
+    for task in tasks:
+        for _, version in store.history(task.id):
+            if version.event in TOLD:
+                yield Step(
+                    at=version.at,
+                    by=version.by,
+                    event=version.event,
+                    task=task.id,
+                    subject=task.subject,
+                    why=version.why,
+                )
+
+
+def save_report(team: Team, report: Report) -> None:
+    """The report lies beside the run's records, as JSON."""
+    team.directory.replace(layout.report(report.run.id), pretty(to_json(report)), durable=True)
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """The report for programs."""
+    return {
+        "run": report.run.id,
+        "goal": report.run.goal,
+        "state": report.run.state,
+        "branch": report.run.branch,
+        "tasks": [task.to_json() for task in report.tasks],
+        "open": [task.id for task in report.open_tasks],
+        "unverified": [task.id for task in report.unverified],
+        "steps": [
+            {"at": step.at, "by": step.by, "event": step.event, "task": step.task, "why": step.why}
+            for step in report.steps
+        ],
+        "usage": {
+            name: {field: getattr(used, field) for field in Usage.__struct_fields__}
+            for name, used in report.usage.items()
+        },
+        "summary": report.words,
+    }
+
+
+def render(report: Report) -> str:
+    """The report for a person."""
+    parts = [_head(report), _story(report), _by_member(report), _where(report)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _head(report: Report) -> str:
+    done = sum(is_settled(task) for task in report.live_tasks)
+    lines = [
+        f"run {report.run.id}: {report.run.goal}",
+        f"{done} of {len(report.live_tasks)} tasks done and merged",
+    ]
+    if report.words:
+        lines += ["", report.words]
+    return "\n".join(lines)
+
+
+def _story(report: Report) -> str:
+    rows = [
+        f"  {step.at[11:19]}  {step.by:<10} {TOLD[step.event]} {step.subject}"
+        + (f" ({step.why.splitlines()[0]})" if step.why else "")
+        for step in report.steps
+    ]
+    return "\n".join(["who did what, when (UTC):", *rows]) if rows else ""
+
+
+def _by_member(report: Report) -> str:
+    if not report.usage:
+        return ""
+    rows = [f"  {'':<12}{'calls':>7}{'in':>10}{'cached':>10}{'out':>8}  completed"]
+    for name, used in report.usage.items():
+        done = [
+            task.subject for task in report.tasks if task.owner == name and task.status is Status.COMPLETED
+        ]
+        rows.append(
+            f"  {name:<12}{used.calls:>7}{used.input_tokens:>10}{used.cache_read_tokens:>10}"
+            f"{used.output_tokens:>8}  {', '.join(done) or '-'}"
+        )
+    return "\n".join(["use of the model (tokens):", *rows])
+
+
+def _where(report: Report) -> str:
+    lines = [
+        f"open: {task.id} [{task.status}] {task.subject}" + (f" - {task.why}" if task.why else "")
+        for task in report.open_tasks
+    ]
+    lines += [f"unverified, not merged without you: {task.id} {task.subject}" for task in report.unverified]
+    branch, base = report.run.branch, report.run.base[:12]
+    if any(task.merged for task in report.tasks):
+        lines += [
+            f"the work is on branch {branch}; your own branch and files are untouched",
+            f"  look:   git log --graph --oneline {base}..{branch}",
+            f"  diff:   git diff {base}...{branch}",
+            f"  merge:  git merge {branch}",
+            f"  review: git push -u origin {branch}   (then open a pull request)",
+        ]
+    else:
+        lines.append("nothing was merged; your own branch and files are untouched")
+    return "\n".join(lines)

@@ -1,0 +1,171 @@
+"""A lead from the command line to its exit code: settings, term, parts, run, report."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from coordination.errors import TeamError
+from harness.loop import Incoming
+from harness.settings import load_settings
+from orchestrator.briefs import goal_brief, resumed_brief
+from orchestrator.confirmation import Confirmation, Consent
+from orchestrator.console import Console, Stream
+from orchestrator.lead import Ending, Lead
+from orchestrator.lead_parts import LeadParts
+from orchestrator.opening import Opened, make_team, open_again, open_goal
+from orchestrator.planned import create_planned, members_for
+from orchestrator.proposal import Proposal
+from orchestrator.report import render, to_json
+from orchestrator.tasks_file import load_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordination.records import Member, Task
+    from harness.settings import Settings
+    from orchestrator.tasks_file import PlannedTask
+
+USAGE = 2
+
+
+@dataclass(eq=False)
+class ModelMissing(TeamError):
+    """A real run needs to know which model to call."""
+
+    what: str
+    says = "{what}; put it into .env in the team's directory (.env.example shows how), or the environment"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What the person said on the command line."""
+
+    team_directory: Path | None = None
+    model: str | None = None
+    worker_model: str | None = None
+    workers: int | None = None
+    yes: bool = False
+    as_json: bool = False
+    no_input: bool = False
+
+    def consent(self) -> Consent:
+        """What was agreed to beforehand."""
+        may_ask = not self.no_input and not self.as_json and sys.stdin.isatty()
+        return Consent(yes=self.yes, workers=self.workers, may_ask=may_ask)
+
+
+def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None) -> int:
+    """A new run, to its end; returns the exit code. Raises TeamError for what the person can mend."""
+    tasks = load_tasks(tasks_file) if tasks_file else []
+    team, git = make_team(Path.cwd(), options.team_directory)
+    settings = _settings(team.root, options)
+    opened = open_goal(team, git, settings, goal=goal, tasks=tasks, workers=options.workers or 0)
+    return Session(opened, settings, options).run_new(tasks)
+
+
+def resume_run(options: RunOptions) -> int:
+    """The open run, to its end; returns the exit code."""
+    team, git = make_team(Path.cwd(), options.team_directory)
+    settings = _settings(team.root, options)
+    return Session(open_again(team, git, settings), settings, options).run_again()
+
+
+def _settings(root: Path, options: RunOptions) -> Settings:
+    flags = {"model.id": options.model, "workers.model": options.worker_model}
+    settings = load_settings(root, flags)
+    if not settings.model_id:
+        raise ModelMissing(what="MODEL_ID is not set: name the model to call")
+    if not (settings.api_key or settings.auth_token):
+        raise ModelMissing(what="ANTHROPIC_API_KEY is not set: there is no key for the model")
+    return settings
+
+
+class Session:
+    """One lead process at work on one run."""
+
+    def __init__(self, opened: Opened, settings: Settings, options: RunOptions) -> None:
+        self._opened = opened
+        self._settings = settings
+        self._options = options
+        self._console = Console(as_json=options.as_json)
+        self._stream = Stream(opened.team.directory, self._console)
+        self._parts = LeadParts(opened, settings)
+        self._is_writing = False
+
+    def run_new(self, tasks: Sequence[PlannedTask]) -> int:
+        """Plan by the model, or take the planned tasks; then lead to the end."""
+        self._announce("leads")
+        if not tasks:
+            return self._finish(anyio.run(self._with_model, goal_brief(self._opened.run)))
+        create_planned(
+            self._opened.stores.tasks, self._opened.run.id, tasks, max_attempts=self._settings.max_attempts
+        )
+        return self._finish(anyio.run(self._without_model, tasks))
+
+    def run_again(self) -> int:
+        """Lead what an earlier lead began."""
+        self._announce("leads again")
+        stores = self._opened.stores
+        questions = [
+            f"{asked.question.id} from {asked.question.asker}: {asked.question.question}"
+            for asked in stores.requests.open()
+            if asked.question.kind == "plan"
+        ]
+        run = self._opened.run
+        brief = resumed_brief(run, stores.tasks.all(run.id), stores.roster.all(), questions)
+        return self._finish(anyio.run(self._with_model, brief))
+
+    def _announce(self, verb: str) -> None:
+        run, team = self._opened.run, self._opened.team
+        where = f"team directory {team.root}, model {run.model}"
+        if self._settings.base_url:
+            where += f" at {self._settings.base_url}"
+        self._console.say(f"leadhand {verb} {run.id}: {run.goal}\n{where}")
+
+    async def _with_model(self, brief: str) -> Ending:
+        lead = self._lead()
+        conversation = self._parts.conversation(on_text=self._write, stopping=lambda: False)
+        return await lead.run(conversation, [Incoming(text=brief)])
+
+    async def _without_model(self, tasks: Sequence[PlannedTask]) -> Ending:
+        most = self._settings.max_workers
+        for place in members_for(tasks, wanted=self._options.workers, most=most):
+            await self._parts.host.spawn(place)
+        return await self._lead().run(None, ())
+
+    def _lead(self) -> Lead:
+        return Lead(
+            self._parts,
+            self._console,
+            self._stream,
+            confirmation=Confirmation(self._console, self._options.consent(), self._propose),
+            can_wait=not self._options.no_input,
+        )
+
+    def _propose(self, tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
+        return Proposal(
+            run=self._opened.run,
+            tasks=tasks,
+            members=members,
+            checks=self._opened.run.checks,
+            max_workers=self._settings.max_workers,
+            repository=str(self._opened.team.repository),
+            unseen_edits=self._opened.git.uncommitted(),
+        )
+
+    def _write(self, text: str) -> None:
+        """What the lead's model says, as it comes."""
+        if not self._options.as_json:
+            self._console.stream(text)
+
+    def _finish(self, ending: Ending) -> int:
+        if self._options.as_json:
+            self._console.emit({"action": "report", "exit_code": int(ending.code), **to_json(ending.report)})
+        else:
+            self._console.say("\n" + render(ending.report))
+        return int(ending.code)

@@ -1,0 +1,90 @@
+"""Pure: whether a run goes on, is drained, or cannot go on."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from coordination.records import Status, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+
+class Standing(StrEnum):
+    """Where a run stands."""
+
+    GOING = "going"  # somebody works, or will
+    WAITING = "waiting"  # only a person can bring it on
+    DRAINED = "drained"  # no task is left to do
+    STUCK = "stuck"  # tasks are left that nobody will do
+
+
+def redone(tasks: Iterable[Task]) -> set[str]:
+    """The ids of tasks that a later task does again."""
+    return {task.redo_of for task in tasks if task.redo_of}
+
+
+def mergeable(tasks: Iterable[Task]) -> list[Task]:
+    """The completed tasks whose proven work is still to be brought back, in the order of completion."""
+    tasks = list(tasks)
+    again = redone(tasks)
+    waiting = [
+        task
+        for task in tasks
+        if task.status is Status.COMPLETED
+        and task.merged is None
+        and task.id not in again
+        and task.result is not None
+        and task.result.verified
+    ]
+    return sorted(waiting, key=lambda task: task.at)
+
+
+def lost(tasks: Iterable[Task]) -> dict[str, str]:
+    """The tasks that can never become ready, each with the failed or cancelled one that blocks it."""
+    by_id = {task.id: task for task in tasks}
+    cause: dict[str, str] = {}
+
+    def blocked_for_ever_by(task_id: str) -> str | None:
+        task = by_id.get(task_id)
+        if task is None or task.status in {Status.FAILED, Status.CANCELLED}:
+            return task_id
+        if task.status is Status.COMPLETED:
+            return None
+        if task_id not in cause:
+            found = next(filter(None, map(blocked_for_ever_by, task.blocked_by)), None)
+            if found is None:
+                return None
+            cause[task_id] = found
+        return cause[task_id]
+
+    for task in by_id.values():
+        if not task.status.is_final:
+            blocked_for_ever_by(task.id)
+    return cause
+
+
+def standing(
+    tasks: Collection[Task],
+    *,
+    roles: Collection[str],
+    questions: int,
+    held_up: Mapping[str, str] | None = None,
+) -> Standing:
+    """Where the run stands, given the roles of live members and the questions that wait for a person.
+
+    `held_up` are the completed tasks that the merge queue cannot bring back until a person acts.
+    """
+    merging = [task for task in mergeable(tasks) if task.id not in (held_up or {})]
+    working = [task for task in tasks if task.status is Status.IN_PROGRESS]
+    dead = lost(tasks)
+    waiting = [task for task in tasks if task.status in {Status.HELD, Status.PENDING} and task.id not in dead]
+    if questions and (working or waiting):
+        return Standing.WAITING
+    if working or merging:
+        return Standing.GOING
+    if waiting:
+        served = [task for task in waiting if not task.roles or set(task.roles) & set(roles)]
+        return Standing.GOING if roles and served else Standing.STUCK
+    return Standing.STUCK if dead or held_up else Standing.DRAINED

@@ -1,0 +1,104 @@
+"""The processes of the team: start them, notice their end, stop them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.child import end_group
+from coordination.process import known_dead, this_process
+from coordination.records import MemberState
+from orchestrator.launchers.launcher import StartOrder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from coordination.records import Member
+    from coordination.stores import Stores
+    from orchestrator.launchers.launcher import Launcher, StartedProcess
+
+LIVING = frozenset({MemberState.STARTING, MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED})
+LOOK_SECONDS = 0.1
+
+
+class Supervisor:
+    """The members of one lead; an object belongs to one thread."""
+
+    def __init__(self, stores: Stores, launcher: Launcher, *, settings: Mapping[str, str]) -> None:
+        """`settings` are those that teammates get from the lead, credentials among them."""
+        self._stores = stores
+        self._team = stores.team
+        self._launcher = launcher
+        self._settings = settings
+        self._started: dict[str, StartedProcess] = {}
+
+    def launch(self, member: Member) -> None:
+        """A process was started for the member, whose record is `starting`."""
+        log = self._team.root / layout.process_log(member.name)
+        order = StartOrder(
+            name=member.name, spawn_id=member.spawn_id, root=self._team.root, log=log, settings=self._settings
+        )
+        self._started[member.name] = process = self._launcher.start(order)
+        self._stores.events.record("started", member=member.name, role=member.role, pid=process.pid)
+
+    def living(self) -> list[Member]:
+        """The members that are there or on their way."""
+        return [member for member in self._stores.roster.all() if member.state in LIVING]
+
+    def look(self) -> None:
+        """Ended processes are collected; a start whose process ended before it came alive is withdrawn."""
+        for name, process in list(self._started.items()):
+            code = process.ended()
+            if code is None:
+                continue
+            del self._started[name]
+            self._stores.events.record("process_ended", member=name, exit_code=code)
+            member = self._stores.roster.member(name)
+            if member and member.state is MemberState.STARTING:
+                why = f"its process ended with {code} before it came alive; see {layout.process_log(name)}"
+                self._stores.roster.withdraw(name, member.spawn_id, why)
+                self._stores.events.record("start_failed", member=name, why=why)
+
+    def ask_to_stop(self, member: Member) -> str:
+        """The member finds a request to stop; returns its id."""
+        bearer = layout.bearer(member.name, member.incarnation or 0)
+        question = self._stores.requests.ask(
+            "shutdown", bearer, reviewer=bearer, question=f"stop {member.name}"
+        )
+        self._stores.events.record("asked_to_stop", member=member.name, request=question.id)
+        return question.id
+
+    def stop_all(self, *, patience_seconds: float) -> None:
+        """Nobody is left: asked first, ended after the patience, verified gone."""
+        members = self.living()
+        for member in members:
+            if member.state is MemberState.STARTING:
+                self._stores.roster.withdraw(member.name, member.spawn_id, "the team is stopped")
+            else:
+                self.ask_to_stop(member)
+        deadline = self._team.clock.monotonic() + patience_seconds
+        while self.living() and self._team.clock.monotonic() < deadline:
+            self._team.clock.sleep(LOOK_SECONDS)
+            self.look()
+        for member in self.living():
+            self._end(member)
+        for process in self._started.values():
+            process.stop(patience_seconds=patience_seconds)
+        self._started.clear()
+
+    def _end(self, member: Member) -> None:
+        """A member that did not stop by itself, whoever started it, is ended where that can be done."""
+        started = self._started.pop(member.name, None)
+        if started:
+            started.stop(patience_seconds=2.0)
+        elif member.process and self._is_reachable(member):
+            end_group(member.process.pid, self._team.clock)
+        self._stores.events.record("ended", member=member.name)
+
+    def _is_reachable(self, member: Member) -> bool:
+        me = this_process()
+        return bool(
+            member.process
+            and (member.process.boot, member.process.pid_namespace) == (me.boot, me.pid_namespace)
+            and not known_dead(member.process, me)
+        )

@@ -1,0 +1,78 @@
+"""A task graph that a person wrote: `run --tasks FILE.yaml`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import yaml
+
+from coordination.errors import TeamError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(eq=False)
+class BadTasksFile(TeamError):
+    """The file cannot be used as it is; nothing was started."""
+
+    path: str
+    why: str
+    says = "{path}: {why}"
+
+
+class PlannedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry of the file."""
+
+    key: str  # how other entries name it
+    subject: str
+    description: str = ""
+    needs: tuple[str, ...] = ()  # keys of tasks that must be completed first
+    checks: tuple[str, ...] = ()  # names of the configuration, or commands
+    role: str | None = None  # only members of this role may claim it
+    priority: int = 5
+    plan: bool = False  # no change before an approved plan
+
+
+def load_tasks(path: Path) -> list[PlannedTask]:
+    """The tasks of the file, each behind those it needs. Raises BadTasksFile naming entry and field."""
+    tasks = _entries(path)
+    by_key = {task.key: task for task in tasks}
+    if len(by_key) != len(tasks):
+        twice = next(task.key for task in tasks if [other.key for other in tasks].count(task.key) > 1)
+        raise BadTasksFile(path=str(path), why=f"the key {twice!r} is used twice")
+    for task in tasks:
+        for need in task.needs:
+            if need not in by_key:
+                raise BadTasksFile(
+                    path=str(path), why=f"{task.key!r} needs {need!r}, which is no key in this file"
+                )
+    try:
+        order = TopologicalSorter({task.key: task.needs for task in tasks}).static_order()
+        return [by_key[key] for key in order]
+    except CycleError as error:
+        circle = " needs ".join(reversed(error.args[1]))
+        raise BadTasksFile(path=str(path), why=f"the tasks wait for each other: {circle}") from error
+
+
+def _entries(path: Path) -> list[PlannedTask]:
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadTasksFile(path=str(path), why=f"cannot be read ({error})") from error
+    except yaml.YAMLError as error:
+        raise BadTasksFile(path=str(path), why=f"is no YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(raw, list) or not raw:
+        raise BadTasksFile(path=str(path), why="must be a list of tasks, each with at least key and subject")
+    return [_entry(path, place, entry) for place, entry in enumerate(raw, start=1)]
+
+
+def _entry(path: Path, place: int, entry: Any) -> PlannedTask:  # noqa: ANN401 - raw YAML
+    try:
+        return msgspec.convert(entry, PlannedTask)
+    except msgspec.ValidationError as error:
+        known = ", ".join(PlannedTask.__struct_fields__)
+        raise BadTasksFile(path=str(path), why=f"task {place}: {error}; the fields are {known}") from error
