@@ -119,9 +119,11 @@ def raw_server(response: bytes) -> Iterator[str]:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join(timeout=20)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(timeout=20)
 
 
 def http(status: int, body: str, kind: str = "application/json", more: str = "") -> bytes:

@@ -44,7 +44,9 @@ def test_lines_are_numbered_and_dated(team: Team, journal: Journal) -> None:
 
 def test_many_lines_are_one_write_in_order(team: Team, journal: Journal) -> None:
     journal.append_all([("user", {"text": "a"}), ("mail", {"text": "b"})])
-    assert [(line["n"], line["text"]) for line in read(team.directory, JOURNAL)] == [(1, "a"), (2, "b")]
+    journal.append("user", text="c")
+    lines = [(line["n"], line["text"]) for line in read(team.directory, JOURNAL)]
+    assert lines == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def test_a_journal_that_is_not_there_is_empty(team: Team) -> None:
