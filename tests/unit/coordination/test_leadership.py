@@ -74,6 +74,15 @@ def test_silence_says_nothing_of_a_lead_that_came_later(team: Team, leadership: 
         leadership.take(silent=True)
 
 
+def test_a_lead_that_was_seen_but_not_told_of_is_not_silent(team: Team, leadership: Leadership) -> None:
+    plant(team, 1, Term(process=ELSEWHERE))
+    leadership.newest()
+    plant(team, 2, Term(process=ELSEWHERE))
+    assert not leadership.is_current(1)
+    with pytest.raises(LeadAlive, match="term 2"):
+        leadership.take(silent=True)
+
+
 def test_the_predecessor_finds_its_term_over(team: Team, leadership: Leadership) -> None:
     leadership.take()
     plant(team, 2, Term(process=ELSEWHERE))

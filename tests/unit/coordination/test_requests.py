@@ -12,9 +12,10 @@ from coordination import layout
 from coordination.errors import InvalidRecord
 from coordination.files import StateDirectory
 from coordination.numbered_log import pretty, seal
-from coordination.protocols import TermOver, shutdown_refusal
-from coordination.records import Request, Verdict
+from coordination.protocols import TermOver, plan_state, review_refusal, shutdown_refusal
+from coordination.records import Lease, Plan, PlanState, Request, Status, Task, Verdict
 from coordination.requests import AlreadyDecided, Requests, UnknownRequest
+from coordination.roster import Roster
 from coordination.team_root import Team
 
 if TYPE_CHECKING:
@@ -235,6 +236,30 @@ def test_another_process_of_the_name_cannot_withdraw(team: Team, alice: Requests
         with pytest.raises(InvalidRecord):
             other.withdraw(question.id, "guess")
     assert alice.get(question.id).answer is None
+
+
+def test_an_approval_after_a_shutdown_is_out_of_date_and_the_next_bearer_has_a_closed_gate(
+    team: Team, lead: Requests
+) -> None:
+    roster = Roster(team, "lead~1", lambda: 1)
+    worker = roster.come_alive("alice", roster.start("alice", plan_required=True).spawn_id)
+    question = ask_plan(Requests(team, f"alice~{worker.incarnation}"))
+    plan = Plan(number=1, digest="d", request=question.id)
+    task = Task(
+        id="task_00000001",
+        subject="work",
+        status=Status.IN_PROGRESS,
+        lease=Lease(holder="alice~2", token=5),
+        plan=plan,
+    )
+    roster.closing("alice", 2)
+    assert review_refusal(question, task, asker_present=roster.is_present(question.asker)) is None
+    roster.closed("alice", 2, {})
+    assert review_refusal(question, task, asker_present=roster.is_present(question.asker))
+    fresh = roster.come_alive("alice", roster.start("alice", plan_required=True).spawn_id)
+    assert not roster.is_present(question.asker)
+    asked = lead.get(question.id)
+    assert plan_state(fresh.plan_required, plan, asked, asker_present=False) is PlanState.REQUIRED
 
 
 def test_after_a_new_term_the_old_lead_decides_nothing(team: Team, alice: Requests, lead: Requests) -> None:
