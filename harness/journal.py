@@ -12,7 +12,7 @@ from coordination.errors import StateUnwritable
 from coordination.files import AppendFile, StateDirectory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 Line = dict[str, Any]
 SHORTEST_SECRET = 6  # replacing shorter ones would tear ordinary text
@@ -26,7 +26,7 @@ class Journal:
     ) -> None:
         self._file = AppendFile(directory, path)
         self._clock = clock
-        self._redactions = [form for secret in secrets for form in _forms(secret)]
+        self._secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
         self._number = 0
         self._one_writer = threading.Lock()
 
@@ -39,7 +39,7 @@ class Journal:
         with self._one_writer:
             at = iso(self._clock.now())
             lines = [
-                _scrubbed({"n": self._number + index, "at": at, "kind": kind, **fields})
+                _with_texts({"n": self._number + index, "at": at, "kind": kind, **fields}, _scrub)
                 for index, (kind, fields) in enumerate(entries, start=1)
             ]
             self._write(b"\n".join(self._encode(line) for line in lines))
@@ -56,10 +56,12 @@ class Journal:
             self._file.append(block)
 
     def _encode(self, line: Line) -> bytes:
-        encoded = msgspec.json.encode(line)
-        for form in self._redactions:
-            encoded = encoded.replace(form, b"[redacted]")
-        return encoded
+        return msgspec.json.encode(_with_texts(line, self._redacted) if self._secrets else line)
+
+    def _redacted(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "[redacted]")
+        return text
 
 
 def read(directory: StateDirectory, path: str) -> Iterator[Line]:
@@ -86,20 +88,19 @@ def _decode(raw: bytes) -> Line | None:
     return line
 
 
-def _scrubbed(value: Any) -> Any:  # noqa: ANN401 - raw JSON
-    """The value without lone surrogates, which no UTF-8 file can hold."""
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - raw JSON
+    """The value with every text in it changed; keys are only made fit for a file."""
     match value:
         case str():
-            return value.encode("utf-8", "replace").decode("utf-8")
+            return change(value)
         case dict():
-            return {_scrubbed(key): _scrubbed(inner) for key, inner in value.items()}
+            return {_scrub(key): _with_texts(inner, change) for key, inner in value.items()}
         case list() | tuple():
-            return [_scrubbed(inner) for inner in value]
+            return [_with_texts(inner, change) for inner in value]
         case _:
             return value
 
 
-def _forms(secret: str) -> set[bytes]:
-    if len(secret) < SHORTEST_SECRET:
-        return set()
-    return {secret.encode(), msgspec.json.encode(secret)[1:-1]}
+def _scrub(text: str) -> str:
+    """The text without lone surrogates, which no UTF-8 file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from coordination.usage import Usage
+from harness.conversation import fault
 from harness.journal import Journal
 from harness.loop import Agent, AgentSettings, Incoming
 from harness.model import ModelRequest, NoReply, Reply, ToolUse
@@ -59,7 +60,7 @@ def after(reply: Reply, *results: str, to: str = "go", then: str = "") -> list[d
 
 
 class FakeModel:
-    """Satisfies `harness.model.Model`: gives the replies and failures of a list, keeps what it was asked."""
+    """Satisfies `harness.model.Model`: gives what is in a list; no request may be one a server rejects."""
 
     def __init__(self, *replies: Reply | NoReply, on_call: Callable[[], object] = lambda: None) -> None:
         self._replies = deque(replies)
@@ -68,6 +69,7 @@ class FakeModel:
         self.closed = False
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
+        assert fault(request.messages) is None
         self.requests.append(copy.deepcopy(request))
         self._on_call()
         reply = self._replies.popleft()

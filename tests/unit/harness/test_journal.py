@@ -87,6 +87,13 @@ def test_secrets_are_not_written_in_any_form(team: Team, journal: Journal) -> No
     assert list(read(team.directory, JOURNAL))
 
 
+def test_a_secret_that_is_also_a_field_leaves_the_line_readable(team: Team) -> None:
+    Journal(team.directory, JOURNAL, team.clock, secrets=["content"]).append(
+        "assistant", content=["my content"]
+    )
+    assert next(read(team.directory, JOURNAL))["content"] == ["my [redacted]"]
+
+
 def test_a_secret_too_short_to_tell_from_text_is_left(team: Team, journal: Journal) -> None:
     journal.append("user", text="ab")
     assert next(read(team.directory, JOURNAL))["text"] == "ab"
@@ -95,8 +102,8 @@ def test_a_secret_too_short_to_tell_from_text_is_left(team: Team, journal: Journ
 def test_text_that_no_file_can_hold_is_mended_before_it_is_sent_or_written(
     team: Team, journal: Journal
 ) -> None:
-    line = journal.append("assistant", content=[{"type": "text", "text": "half \ud83d emoji"}])
-    assert line["content"][0]["text"] == "half ? emoji"
+    line = journal.append("assistant", content=[{"text": "half \ud83d emoji", "\ud83d": 1}])
+    assert line["content"] == [{"text": "half ? emoji", "?": 1}]
     assert next(read(team.directory, JOURNAL)) == line
 
 
