@@ -204,7 +204,8 @@ class Assignment:
         failed = [check.name for check in done.refused]
         verified = bool(task.result and task.result.verified)
         facts = {"task": task.id, "commit": task.commit or "", "verified": verified, "refused": failed}
-        self._stores.events.record("checks_refused" if failed else "completed", subject=task.subject, **facts)
+        action = "completed" if task.status is Status.COMPLETED else "completion_refused"
+        self._stores.events.record(action, subject=task.subject, **facts)
         if task.status is Status.COMPLETED:
             proof = "its checks passed" if verified else "it has no checks, so nothing proves it"
             self._report(task, "result", f"{task.subject}: {summary}\n({proof})")

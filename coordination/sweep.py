@@ -12,6 +12,7 @@ from coordination.mailbox import Inbox
 from coordination.process import known_dead, this_process
 from coordination.records import Member, MemberState, Status, Task
 from coordination.roster import Superseded
+from coordination.task_rules import InvalidTransition, StaleToken
 
 if TYPE_CHECKING:
     from coordination.stores import Stores
@@ -50,8 +51,9 @@ class Sweep:
                 continue
             why = self._why_lost(member, bearer)
             if why:
-                losses.append(Loss(member=member, task=self._take_back(member, why), why=why))
-                self._bury(member, why)
+                task = self._take_back(member, why)
+                if self._bury(member, why) or task:  # else another observer was first
+                    losses.append(Loss(member=member, task=task, why=why))
         return losses
 
     def repair_if_due(self) -> bool:
@@ -76,17 +78,21 @@ class Sweep:
             return None
         if task.lease.holder != holder and member.state is not MemberState.SUPERSEDED:
             return None
-        return self._store.reclaim(task.id, task.lease.token, why)
+        try:
+            return self._store.reclaim(task.id, task.lease.token, why)
+        except (StaleToken, InvalidTransition):  # another observer was first
+            return None
 
-    def _bury(self, member: Member, why: str) -> None:
-        """The name is closed; who is first does it, the others find it done."""
+    def _bury(self, member: Member, why: str) -> bool:
+        """The name is closed; true for the one observer that did it."""
         try:
             heir = self._roster.supersede(member.name, member.incarnation or 0, why)
         except Superseded:
-            return
+            return False
         assert heir.incarnation is not None
         positions = Positions(member.positions)
         inbox = Inbox(self._team, member.name, heir.incarnation, self._roster, positions)
         left = inbox.read_new()
         self._roster.closed(member.name, heir.incarnation, positions.ends, why)
         self._outbox.send_back(left, to=member.name)
+        return True

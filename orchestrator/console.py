@@ -12,9 +12,11 @@ import click
 from coordination.events import EventTail
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from coordination.files import StateDirectory
+
+    Listener = Callable[[dict[str, Any]], None]
 
 COLORS = ("cyan", "magenta", "yellow", "blue", "bright_cyan", "bright_magenta")
 TOLD: dict[str, str] = {  # action of an event to the words for it; others are for `--json` and the files
@@ -24,13 +26,13 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "claimed": "takes {task} {subject}",
     "plan_submitted": "submits a plan for {subject} ({request})",
     "plan_required": "wants a plan from {member}",
-    "plan_decided": "{verdict}s the plan {request}: {reason}",
-    "completion_refused": "is told that it is not done: {subject} fails {refused}",
+    "plan_decided": "decides on the plan {request}: {verdict} {reason}",
+    "completion_refused": "is not done with {subject}: it fails {refused}",
     "completed": "completes {subject}",
     "merged": "merges {subject} as {commit:.10}",
     "merge_held": "cannot merge {subject}: {why}",
     "sent_back": "sends {subject} back: {why}",
-    "member_lost": "finds {member} lost ({why}); its task {task} is on the board again",
+    "member_lost": "notices that {why}; on the board again: {task}",
     "start_failed": "could not start {member}: {why}",
     "take_failed": "cannot begin a task: {error}",
     "released": "gives {subject} back: {why}",
@@ -66,8 +68,8 @@ class Console:
 
     def flush(self) -> None:
         """What is left of the model's words is shown."""
-        self._show_words(self._unfinished)
-        self._unfinished = ""
+        words, self._unfinished = self._unfinished, ""
+        self._show_words(words)
 
     def _show_words(self, line: str) -> None:
         if line.strip():
@@ -113,7 +115,11 @@ class _Facts(dict[str, Any]):
 class Stream:
     """What all processes of the team do, from now on, on the console."""
 
-    def __init__(self, directory: StateDirectory, console: Console) -> None:
+    def __init__(
+        self, directory: StateDirectory, console: Console, *, listener: Listener | None = None
+    ) -> None:
+        """`listener` hears every event, shown or not."""
+        self._listener = listener
         self._tail = EventTail(directory)
         self._console = console
         self._tail.read_new()  # what was before is no news
@@ -122,3 +128,5 @@ class Stream:
         """Every event since the last call is on the console."""
         for event in self._tail.read_new():
             self._console.emit(event)
+            if self._listener:
+                self._listener(event)

@@ -9,6 +9,7 @@ from coordination.protocols import Kind, review_refusal
 from coordination.records import MemberState, Verdict
 from coordination.roster import UnknownMember
 from harness.tool import ToolFailure
+from orchestrator.stopping import ask_to_stop
 
 if TYPE_CHECKING:
     from coordination.outbox import Outbox
@@ -136,7 +137,7 @@ class HostOfLead:
         member = self._stores.roster.member(teammate)
         if member and member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
             return f"{teammate} is already gone"
-        request = self._supervisor.ask_to_stop(self._alive(teammate))
+        request = ask_to_stop(self._stores, self._alive(teammate))
         return f"{teammate} was asked to stop ({request})"
 
     def _alive(self, name: str) -> Member:

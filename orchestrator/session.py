@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,11 @@ from orchestrator.report import render, to_json
 from orchestrator.tasks_file import load_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from coordination.records import Member, Task
     from harness.settings import Settings
+    from orchestrator.console import Listener
     from orchestrator.tasks_file import PlannedTask
 
 USAGE = 2
@@ -45,6 +46,7 @@ class ModelMissing(TeamError):
 class RunOptions:
     """What the person said on the command line."""
 
+    start: Path = field(default_factory=Path.cwd)  # the repository around it is the team's
     team_directory: Path | None = None
     model: str | None = None
     worker_model: str | None = None
@@ -52,6 +54,8 @@ class RunOptions:
     yes: bool = False
     as_json: bool = False
     no_input: bool = False
+    flags: Mapping[str, object] = field(default_factory=dict)  # further settings, stronger than all others
+    listener: Listener | None = None  # hears every event that is shown
 
     def consent(self) -> Consent:
         """What was agreed to beforehand."""
@@ -62,7 +66,7 @@ class RunOptions:
 def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None) -> int:
     """A new run, to its end; returns the exit code. Raises TeamError for what the person can mend."""
     tasks = load_tasks(tasks_file) if tasks_file else []
-    team, git = make_team(Path.cwd(), options.team_directory)
+    team, git = make_team(options.start, options.team_directory)
     settings = _settings(team.root, options)
     opened = open_goal(team, git, settings, goal=goal, tasks=tasks, workers=options.workers or 0)
     return Session(opened, settings, options).run_new(tasks)
@@ -70,14 +74,14 @@ def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None)
 
 def resume_run(options: RunOptions) -> int:
     """The open run, to its end; returns the exit code."""
-    team, git = make_team(Path.cwd(), options.team_directory)
+    team, git = make_team(options.start, options.team_directory)
     settings = _settings(team.root, options)
     return Session(open_again(team, git, settings), settings, options).run_again()
 
 
 def _settings(root: Path, options: RunOptions) -> Settings:
     flags = {"model.id": options.model, "workers.model": options.worker_model}
-    settings = load_settings(root, flags)
+    settings = load_settings(root, {**flags, **options.flags})
     if not settings.model_id:
         raise ModelMissing(what="MODEL_ID is not set: name the model to call")
     if not (settings.api_key or settings.auth_token):
@@ -93,7 +97,7 @@ class Session:
         self._settings = settings
         self._options = options
         self._console = Console(as_json=options.as_json)
-        self._stream = Stream(opened.team.directory, self._console)
+        self._stream = Stream(opened.team.directory, self._console, listener=options.listener)
         self._parts = LeadParts(opened, settings)
         self._is_writing = False
 

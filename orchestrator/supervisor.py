@@ -9,6 +9,7 @@ from coordination.child import end_group
 from coordination.process import known_dead, this_process
 from coordination.records import MemberState
 from orchestrator.launchers.launcher import StartOrder
+from orchestrator.stopping import ask_to_stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,15 +60,6 @@ class Supervisor:
                 self._stores.roster.withdraw(name, member.spawn_id, why)
                 self._stores.events.record("start_failed", member=name, why=why)
 
-    def ask_to_stop(self, member: Member) -> str:
-        """The member finds a request to stop; returns its id."""
-        bearer = layout.bearer(member.name, member.incarnation or 0)
-        question = self._stores.requests.ask(
-            "shutdown", bearer, reviewer=bearer, question=f"stop {member.name}"
-        )
-        self._stores.events.record("asked_to_stop", member=member.name, request=question.id)
-        return question.id
-
     def stop_all(self, *, patience_seconds: float) -> None:
         """Nobody is left: asked first, ended after the patience, verified gone."""
         members = self.living()
@@ -75,7 +67,7 @@ class Supervisor:
             if member.state is MemberState.STARTING:
                 self._stores.roster.withdraw(member.name, member.spawn_id, "the team is stopped")
             else:
-                self.ask_to_stop(member)
+                ask_to_stop(self._stores, member)
         deadline = self._team.clock.monotonic() + patience_seconds
         while self.living() and self._team.clock.monotonic() < deadline:
             self._team.clock.sleep(LOOK_SECONDS)

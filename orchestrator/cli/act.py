@@ -1,0 +1,60 @@
+"""The verbs that act on a team from outside its lead: init, send, stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from coordination.errors import UsageError
+from coordination.records import MemberState
+from orchestrator.cli.shared import persons_stores, team_option
+
+STOP_SECONDS = 60.0  # how long `stop` waits for the lead, whose team gets its own patience first
+
+
+@click.command()
+@team_option
+def init(*, team_directory: Path | None) -> None:
+    """Make this repository's team directory; `run` does it as well."""
+    from orchestrator.opening import make_team
+
+    team, git = make_team(Path.cwd(), team_directory)
+    click.echo(f"team directory {team.root} for the repository {git.place.tree}")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("text")
+@team_option
+def send(*, name: str, text: str, team_directory: Path | None) -> None:
+    """Leave a message for the lead or a teammate; it arrives before its next model call."""
+    stores = persons_stores(team_directory)
+    if not text.strip():
+        raise UsageError(detail="the message is empty; say something")
+    message = stores.outbox.send(name, text)
+    click.echo(f"written to {message.to} ({message.id})")
+
+
+@click.command()
+@click.argument("name", required=False)
+@team_option
+def stop(*, name: str | None, team_directory: Path | None) -> int:
+    """Stop one teammate, or without NAME the lead and with it the whole team."""
+    stores = persons_stores(team_directory)
+    if name is None:
+        from orchestrator.stopping import stop_team
+
+        click.echo(stop_team(stores, patience_seconds=STOP_SECONDS))
+        return 0
+    member = stores.roster.member(name)
+    if member is None:
+        known = ", ".join(stores.roster.names()) or "none"
+        raise UsageError(detail=f"there is no member {name}; known are {known}")
+    if member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
+        click.echo(f"{name} is already gone")
+        return 0
+    from orchestrator.stopping import stop_member
+
+    click.echo(stop_member(stores, member))
+    return 0

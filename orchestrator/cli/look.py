@@ -1,0 +1,177 @@
+"""The verbs that look: status, tasks, mail, plan, logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from coordination import layout
+from coordination.errors import NotRegularFile, UsageError
+from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from coordination.records import Task
+    from coordination.stores import Stores
+
+LAST_LINES = 200  # of a log, unless --all
+
+
+@click.command()
+@json_option
+@team_option
+def status(*, as_json: bool, team_directory: Path | None) -> None:
+    """Show the run, its tasks, the members and the open questions."""
+    from orchestrator import status as facts_of
+
+    facts = facts_of.status(persons_stores(team_directory))
+    show(facts, as_json, lambda: facts_of.render(facts))
+
+
+@click.group(invoke_without_command=True)
+@click.option("--run", "run_id", help="Tasks of this run; without it of all.")
+@json_option
+@team_option
+@click.pass_context
+def tasks(context: click.Context, *, run_id: str | None, as_json: bool, team_directory: Path | None) -> None:
+    """Show the board; `tasks show ID` shows one task in full, with its history."""
+    from harness.tools.tasks import one_line
+
+    if context.invoked_subcommand:
+        context.obj = team_directory
+        return
+    stores = persons_stores(team_directory)
+    board = stores.tasks.all(run_id)
+    show(
+        [task.to_json() for task in board],
+        as_json,
+        lambda: "\n".join(map(one_line, board)) or "no tasks yet",
+    )
+    for task, why in stores.tasks.problems.items():
+        click.echo(f"{task}: {why}", err=True)
+
+
+@tasks.command("show")
+@click.argument("task_id")
+@json_option
+@team_option
+@click.pass_context
+def show_task(context: click.Context, task_id: str, *, as_json: bool, team_directory: Path | None) -> None:
+    """Show one task in full, with its history."""
+    stores = persons_stores(team_directory or context.obj)
+    versions = stores.tasks.history(task_id)
+    show(
+        {"task": versions[-1][1].to_json(), "history": [_step(number, task) for number, task in versions]},
+        as_json,
+        lambda: _in_full(versions[-1][1], versions),
+    )
+
+
+def _step(number: int, task: Task) -> dict[str, Any]:
+    return {"number": number, "at": task.at, "event": task.event, "by": task.by, "why": task.why}
+
+
+def _in_full(task: Task, versions: list[tuple[int, Task]]) -> str:
+    lines = [f"{task.id}  [{task.status}]  {task.subject}"]
+    lines += ["", task.description] if task.description else []
+    facts = {
+        "owner": task.owner,
+        "blocked by": ", ".join(task.blocked_by),
+        "checks": ", ".join(task.checks),
+        "worktree": task.worktree,
+        "branch": task.branch,
+        "commit": task.commit,
+        "merged as": task.merged,
+    }
+    lines += ["", *(f"{name}: {value}" for name, value in facts.items() if value)]
+    if task.result:
+        lines += ["", f"result: {task.result.text}", task.result.diff]
+        lines += [f"check {check.name}: exit code {check.exit_code}" for check in task.result.checks]
+    lines += ["", "history:"]
+    lines += [
+        f"  {number:>3}  {step.at}  {step.event:<12} {step.by}  {step.why}" for number, step in versions
+    ]
+    return "\n".join(lines)
+
+
+@click.command()
+@click.argument("name", default="lead")
+@json_option
+@team_option
+def mail(*, name: str, as_json: bool, team_directory: Path | None) -> None:
+    """Show what a member has received, over all its incarnations; without NAME the lead."""
+    stores = persons_stores(team_directory)
+    if name != "lead" and stores.roster.member(name) is None:
+        known = ", ".join(["lead", *stores.roster.names()])
+        raise UsageError(detail=f"there is no member {name}; known are {known}")
+    messages = _received(stores, name)
+    show(messages, as_json, lambda: "\n\n".join(map(_message, messages)) or f"{name} has no mail yet")
+
+
+def _received(stores: Stores, name: str) -> list[dict[str, Any]]:
+    directory = stores.team.directory
+    bearers = [layout.split_bearer(file.removesuffix(".jsonl")) for file in directory.names(layout.MAILBOXES)]
+    incarnations = sorted(number for bearer in bearers if bearer for who, number in [bearer] if who == name)
+    messages: list[dict[str, Any]] = []
+    for number in incarnations:
+        lines = directory.read(layout.received(layout.bearer(name, number))).split(b"\n")
+        messages += [msgspec.json.decode(line, type=dict[str, Any]) for line in lines if line.strip()]
+    return messages
+
+
+def _message(message: dict[str, Any]) -> str:
+    unproven = "" if message.get("proven", True) else " (unproven)"
+    head = f"{message['sent_at']}  {message['from']}{unproven}  [{message['type']}]"
+    return "\n".join([head, *(f"    {line}" for line in message["content"].splitlines())])
+
+
+@click.command()
+@click.argument("task_id")
+@json_option
+@team_option
+def plan(*, task_id: str, as_json: bool, team_directory: Path | None) -> None:
+    """Show the plans of a task and what was decided."""
+    stores = persons_stores(team_directory)
+    stores.tasks.get(task_id)
+    plans = [version.plan for _, version in stores.tasks.history(task_id) if version.plan]
+    asked = [stores.requests.get(request) for request in dict.fromkeys(plan.request for plan in plans)]
+    rows = [
+        {
+            "request": state.question.id,
+            "plan": state.question.plan,
+            "by": state.question.asker,
+            "text": state.question.question,
+            "verdict": state.answer and str(state.answer.verdict),
+            "decided_by": state.answer and state.answer.by,
+            "reason": state.answer and state.answer.reason,
+        }
+        for state in asked
+    ]
+    show(rows, as_json, lambda: "\n\n".join(map(_plan, rows)) or f"no plan for {task_id} yet")
+
+
+def _plan(row: dict[str, Any]) -> str:
+    verdict = f"{row['verdict']} by {row['decided_by']}" if row["verdict"] else "waits for its reviewer"
+    reason = f": {row['reason']}" if row["reason"] else ""
+    return f"plan {row['plan']} ({row['request']}) by {row['by']}: {verdict}{reason}\n\n{row['text']}"
+
+
+@click.command()
+@click.argument("name")
+@click.option("--all", "whole", is_flag=True, help=f"All of it, not only the last {LAST_LINES} lines.")
+@team_option
+def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
+    """Show what a teammate's process wrote to its log."""
+    stores = persons_stores(team_directory)
+    try:
+        text = stores.team.directory.read(layout.process_log(name)).decode("utf-8", "replace")
+    except (FileNotFoundError, NotRegularFile) as error:
+        known = sorted(file.removesuffix(".log") for file in stores.team.directory.names(layout.LOGS))
+        raise UsageError(
+            detail=f"there is no log of {name}; known are {', '.join(known) or 'none'}"
+        ) from error
+    lines = text.splitlines()
+    click.echo("\n".join(lines if whole else lines[-LAST_LINES:]))

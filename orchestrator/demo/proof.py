@@ -1,0 +1,69 @@
+"""Whether the demo really did what it is to show, read from the disk."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from coordination.protocols import Kind
+from coordination.records import Status, Verdict
+from orchestrator.report import make_report
+
+if TYPE_CHECKING:
+    from coordination.records import Run, Task
+    from coordination.stores import Stores
+
+WORKERS = 3
+
+
+def missing(stores: Stores, run: Run) -> list[str]:
+    """What did not happen, a sentence each; empty when all did."""
+    tasks = stores.tasks.all(run.id)
+    histories = {task.id: [version for _, version in stores.tasks.history(task.id)] for task in tasks}
+    report = make_report(stores.team, stores.tasks, run)
+    happened = {
+        "every task completed and merged": report.is_whole and bool(tasks),
+        "three workers at the same time in three worktrees": _most_at_once(histories) >= WORKERS,
+        "a plan rejected, revised and approved": _has_plan_story(stores, tasks),
+        "a task taken back from a killed worker and completed by another": any(
+            _is_taken_over(versions) for versions in histories.values()
+        ),
+        "a false 'done' caught by the checks": any(task.refusals for task in tasks),
+        "usage of the lead and of each worker": len(report.usage) > WORKERS,
+    }
+    return [what for what, did in happened.items() if not did]
+
+
+def _most_at_once(histories: dict[str, list[Task]]) -> int:
+    """The largest number of different owners who held different trees at one moment."""
+    moments = sorted(
+        (version.at, task, version) for task, versions in histories.items() for version in versions
+    )
+    held: dict[str, str] = {}
+    most = 0
+    for _, task, version in moments:
+        held.pop(task, None)
+        if version.status is Status.IN_PROGRESS and version.owner and version.event != "claim":
+            held[task] = version.owner
+        most = max(most, len(set(held.values())))
+    return most
+
+
+def _is_taken_over(versions: list[Task]) -> bool:
+    taken_from = [before.owner for before, after in pairwise(versions) if after.event == "reclaim"]
+    return (
+        bool(taken_from) and versions[-1].status is Status.COMPLETED and versions[-1].owner not in taken_from
+    )
+
+
+def _has_plan_story(stores: Stores, tasks: list[Task]) -> bool:
+    for task in tasks:
+        versions = [version for _, version in stores.tasks.history(task.id)]
+        requests = dict.fromkeys(version.plan.request for version in versions if version.plan)
+        answers = [stores.requests.get(request) for request in requests]
+        verdicts = [
+            asked.answer.verdict for asked in answers if asked.answer and asked.question.kind == Kind.PLAN
+        ]
+        if verdicts[:1] == [Verdict.DENY] and verdicts[-1:] == [Verdict.APPROVE]:
+            return True
+    return False

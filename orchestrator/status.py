@@ -1,0 +1,145 @@
+"""How the team stands, from the disk alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from coordination import layout
+from coordination.liveness import read_beat
+from coordination.process import known_dead, this_process
+from coordination.protocols import PERSON, Kind
+from coordination.records import MemberState, Status
+from orchestrator.standing import lost, mergeable, redone
+
+if TYPE_CHECKING:
+    from coordination.records import Member, Run, Task
+    from coordination.requests import RequestState
+    from coordination.stores import Stores
+
+
+def status(stores: Stores) -> dict[str, Any]:
+    """The newest run, its tasks, the members and the open questions, for programs and `render`."""
+    runs = stores.runs.all()
+    run = stores.runs.open_run() or (runs[-1] if runs else None)
+    tasks = stores.tasks.all(run.id) if run else []
+    return {
+        "team": stores.team.id,
+        "root": str(stores.team.root),
+        "lead": _lead(stores),
+        "run": _run(run),
+        "tasks": [_task(task, tasks) for task in tasks],
+        "members": [_member(stores, member) for member in stores.roster.all()],
+        "questions": [_question(asked) for asked in open_questions(stores)],
+        "problems": stores.tasks.problems,
+    }
+
+
+def open_questions(stores: Stores) -> list[RequestState]:
+    """The plans that wait for a decision by somebody who can still use it."""
+    return [
+        asked
+        for asked in stores.requests.open()
+        if asked.question.kind == Kind.PLAN and stores.roster.is_present(asked.question.asker)
+    ]
+
+
+def _lead(stores: Stores) -> dict[str, Any] | None:
+    newest = stores.leadership.newest()
+    if newest is None:
+        return None
+    term, lead = newest
+    ended = lead.ended or known_dead(lead.process, this_process())
+    state = "ended" if lead.ended else "dead" if ended else "alive"
+    return {"term": term, "state": state, "host": lead.process.host, "pid": lead.process.pid}
+
+
+def _run(run: Run | None) -> dict[str, Any] | None:
+    return {"id": run.id, "goal": run.goal, "state": run.state, "branch": run.branch} if run else None
+
+
+def _task(task: Task, tasks: list[Task]) -> dict[str, Any]:
+    dead = lost(tasks)
+    note = ""
+    if task.id in redone(tasks):
+        note = "done again in a later task"
+    elif task.id in dead:
+        note = f"blocked for ever by {dead[task.id]}"
+    elif task in mergeable(tasks):
+        note = "waits to be merged"
+    elif task.status is Status.COMPLETED and not (task.result and task.result.verified):
+        note = "unverified"
+    return {
+        "id": task.id,
+        "subject": task.subject,
+        "status": str(task.status),
+        "owner": task.owner,
+        "blocked_by": [need for need in task.blocked_by if _unfinished(need, tasks)],
+        "attempts": task.attempts,
+        "refusals": task.refusals,
+        "note": note,
+    }
+
+
+def _unfinished(task_id: str, tasks: list[Task]) -> bool:
+    return any(task.id == task_id and task.status is not Status.COMPLETED for task in tasks)
+
+
+def _member(stores: Stores, member: Member) -> dict[str, Any]:
+    state = str(member.state)
+    if member.state is MemberState.ALIVE and member.process and known_dead(member.process, this_process()):
+        state = "dead"
+    bearer = layout.bearer(member.name, member.incarnation or 0)
+    beat = (read_beat(stores.team, bearer) or b"").decode("ascii", "replace").split()
+    task = beat[1] if state == "alive" and len(beat) > 1 and layout.TASK_ID.fullmatch(beat[1]) else None
+    return {"name": member.name, "role": member.role, "state": state, "task": task, "why": member.why}
+
+
+def _question(asked: RequestState) -> dict[str, Any]:
+    question = asked.question
+    return {
+        "id": question.id,
+        "kind": question.kind,
+        "from": question.asker,
+        "subject": question.subject,
+        "reviewer": question.reviewer,
+        "task": question.task,
+        "at": question.at,
+    }
+
+
+def render(facts: dict[str, Any]) -> str:
+    """The status for a person."""
+    lead, run = facts["lead"], facts["run"]
+    lines = [f"team directory {facts['root']}"]
+    lines.append(
+        f"lead: {lead['state']} (process {lead['pid']} on {lead['host']})" if lead else "no lead yet"
+    )
+    lines.append(f"run {run['id']} [{run['state']}]: {run['goal']}" if run else "no run yet")
+    lines += _rows("tasks", [_task_row(task) for task in facts["tasks"]])
+    lines += _rows("members", [_member_row(member) for member in facts["members"]])
+    lines += _rows("open questions", [_question_row(question) for question in facts["questions"]])
+    lines += _rows("problems", [f"{task}: {why}" for task, why in facts["problems"].items()])
+    return "\n".join(lines)
+
+
+def _rows(head: str, rows: list[str]) -> list[str]:
+    return ["", f"{head}:", *(f"  {row}" for row in rows)] if rows else []
+
+
+def _task_row(task: dict[str, Any]) -> str:
+    notes = [task["note"]] if task["note"] else []
+    notes += [f"waits for {', '.join(task['blocked_by'])}"] if task["blocked_by"] else []
+    notes += [f"{task['refusals']} times refused by its checks"] if task["refusals"] else []
+    notes += [f"{task['attempts']} holders lost"] if task["attempts"] else []
+    shown = f" ({'; '.join(notes)})" if notes else ""
+    return f"{task['id']}  {task['status']:<12} {task['owner'] or '-':<10} {task['subject']}{shown}"
+
+
+def _member_row(member: dict[str, Any]) -> str:
+    doing = member["task"] or member["why"] or "-"
+    return f"{member['name']:<12} {member['state']:<10} {member['role']:<10} {doing}"
+
+
+def _question_row(question: dict[str, Any]) -> str:
+    who = f"leadhand approve {question['id']}" if question["reviewer"] == PERSON else "the lead decides"
+    return f"{question['id']}  plan of {question['from'].partition('~')[0]} for {question['subject']} ({who})"

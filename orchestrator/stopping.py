@@ -1,0 +1,73 @@
+"""The person's way to stop a member, or the lead with the whole team."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.errors import UsageError
+from coordination.process import known_dead, this_process
+from coordination.protocols import Kind
+from coordination.records import MemberState
+
+if TYPE_CHECKING:
+    from coordination.records import Member
+    from coordination.stores import Stores
+
+LOOK_SECONDS = 0.1
+
+
+def ask_to_stop(stores: Stores, member: Member) -> str:
+    """The member finds a request to stop; returns its id."""
+    bearer = layout.bearer(member.name, member.incarnation or 0)
+    question = stores.requests.ask(Kind.SHUTDOWN, bearer, reviewer=bearer, question=f"stop {member.name}")
+    stores.events.record("asked_to_stop", member=member.name, request=question.id)
+    return question.id
+
+
+def stop_member(stores: Stores, member: Member) -> str:
+    """The member was asked to stop, or its start was called off; says which."""
+    if member.state is MemberState.STARTING:
+        stores.roster.withdraw(member.name, member.spawn_id, "stopped by the person")
+        return f"the start of {member.name} was called off"
+    if member.process and known_dead(member.process, this_process()):
+        return f"{member.name} is already gone; its task is put back by whoever notices first"
+    return f"{member.name} was asked to stop ({ask_to_stop(stores, member)})"
+
+
+def stop_team(stores: Stores, *, patience_seconds: float) -> str:
+    """The lead ended and its team with it; an open run without a lead is ended on record.
+
+    Raises UsageError when the lead runs where no signal reaches, or did not end in time.
+    """
+    newest = stores.leadership.newest()
+    me = this_process()
+    if newest and not newest[1].ended and not known_dead(newest[1].process, me):
+        lead = newest[1].process
+        if (lead.boot, lead.pid_namespace) != (me.boot, me.pid_namespace):
+            raise UsageError(detail=f"the lead runs on {lead.host} (process {lead.pid}); stop it there")
+        os.kill(lead.pid, signal.SIGTERM)
+        deadline = stores.team.clock.monotonic() + patience_seconds
+        while not known_dead(lead, me):
+            if stores.team.clock.monotonic() > deadline:
+                raise UsageError(
+                    detail=f"process {lead.pid} does not end; look at it, or end it with kill -9"
+                )
+            stores.team.clock.sleep(LOOK_SECONDS)
+    return _end_on_record(stores)
+
+
+def _end_on_record(stores: Stores) -> str:
+    left = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
+    for member in left:
+        if member.process and not known_dead(member.process, this_process()):
+            with suppress(UsageError):
+                ask_to_stop(stores, member)
+    run = stores.runs.open_run()
+    if run is None:
+        return "the team is stopped; no run is open"
+    stores.runs.update(run.id, state="stopped")
+    return f"the team is stopped; {run.id} is ended with its work kept on its branches"
