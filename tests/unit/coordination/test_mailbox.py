@@ -140,6 +140,13 @@ def test_a_torn_last_line_waits_for_its_newline(team: Team) -> None:
     assert bob.texts() == ["hello"]
 
 
+def test_a_line_of_a_process_counts_with_its_newline_only(team: Team) -> None:
+    outbox(team, "alice").send("bob", "hello")
+    path = box(team, "bob", source_of(team, "alice"))
+    path.write_bytes(path.read_bytes()[:-1])
+    assert Receiver(team, "bob").texts() == []  # its sender would not find it taken
+
+
 def test_a_torn_line_that_the_next_one_ended_is_reported_and_passed_over(team: Team) -> None:
     alice = outbox(team, "alice")
     write(team, "bob", source_of(team, "alice"), b'\n{"id":"x","content":"ha')
@@ -377,6 +384,16 @@ def test_the_file_of_a_sender_that_left_is_looked_at_by_the_sweep_only(team: Tea
     assert bob.texts() == []
     clock.advance(SWEEP_SECONDS)
     assert bob.texts() == ["late"]
+
+
+def test_a_sender_that_left_is_read_to_its_end_before_the_sweep_has_it(team: Team) -> None:
+    alice = outbox(team, "alice")
+    for number in range(4):
+        alice.send("bob", str(number))
+    leave(team, "alice")
+    bob = Receiver(team, "bob")
+    bob.take(bob.inbox.read_new(limit=2))
+    assert bob.texts() == ["2", "3"]
 
 
 def test_the_readable_file_shows_what_arrived(team: Team) -> None:

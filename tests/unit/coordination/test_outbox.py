@@ -137,6 +137,15 @@ def test_a_line_for_a_closed_bearer_comes_back_even_if_a_new_one_lives(team: Tea
     assert Receiver(team, "bob").texts() == []
 
 
+def test_only_the_positions_of_the_addressed_bearer_count(team: Team) -> None:
+    leave(team, "bob", {"alice~2": 10**6})
+    join(team, "bob")
+    _, bob = bearer_of(team, "bob")
+    Roster(team, "lead~1").closing("bob", bob)
+    with pytest.raises(RecipientGone):
+        patient(team, lambda: Roster(team, "lead~1").closed("bob", bob, {})).send("bob", "too late")
+
+
 def test_a_bearer_that_does_not_finish_closing_leaves_the_sender_in_doubt(team: Team) -> None:
     Roster(team, "lead~1").closing(*bearer_of(team, "bob"))
     with pytest.raises(DeliveryInDoubt):
