@@ -124,7 +124,9 @@ class Assignment:
         task = self._stores.tasks.get(self._desk.task.id)
         member = self._stores.roster.member(self._desk.claimant.name)
         required = task.plan_required or bool(member and member.plan_required)
-        return plan_state(required, task.plan, self._asked(task))
+        asked = self._asked(task)
+        present = asked is None or self._stores.roster.is_present(asked.question.asker)
+        return plan_state(required, task.plan, asked, asker_present=present)
 
     def _asked(self, task: Task) -> RequestState | None:
         return self._stores.requests.get(task.plan.request) if task.plan else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from coordination import layout
 from coordination.errors import TeamError
 from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
+from coordination.member_rules import InvalidMemberChange
 from coordination.process import this_process
+from coordination.requests import AlreadyDecided
 from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
 from workspace.git import Git, open_repository
@@ -84,23 +87,22 @@ def take_term(team: Team, *, ttl_seconds: float) -> int:
     Raises LeadAlive.
     """
     leadership = Leadership(team)
-    newest = leadership.newest()
-    if newest is None:
-        return leadership.take()
-    term, lead = newest
     me = this_process()
     watch = BeatWatch(team.clock, ttl_seconds)
-    who = layout.bearer("lead", term)
     while True:
+        newest = leadership.newest()
+        who = layout.bearer("lead", newest[0]) if newest else ""
         try:
             return leadership.take(silent=watch.silent(who))
         except LeadAlive:
-            first = watch.look(who, read_beat(team, who))
-            if lead.process.boot == me.boot and lead.process.pid_namespace == me.pid_namespace:
+            assert newest is not None
+            lead, beat = newest[1].process, read_beat(team, who)
+            silence = watch.look(who, beat)
+            if (lead.boot, lead.pid_namespace) == (me.boot, me.pid_namespace):
                 raise  # it lives: here that can be known
             team.clock.sleep(ttl_seconds / LOOKS_PER_TTL)
-            if first == 0.0 == watch.look(who, read_beat(team, who)):
-                raise
+            if watch.look(who, read_beat(team, who)) <= silence:
+                raise  # its beat changes
 
 
 def stamp(stores: Stores, term: int) -> None:
@@ -108,10 +110,12 @@ def stamp(stores: Stores, term: int) -> None:
     stores.tasks.begin_term()
     for asked in stores.requests.open():
         if asked.term < term:
-            stores.requests.stamp(asked.question.id)
+            with suppress(AlreadyDecided):  # the answer was on its way
+                stores.requests.stamp(asked.question.id)
     for member in stores.roster.all():
         if member.state not in {"closed", "withdrawn"}:
-            stores.roster.update(member.name, member.incarnation)
+            with suppress(InvalidMemberChange):  # it has just closed
+                stores.roster.update(member.name, None)
 
 
 def open_goal(

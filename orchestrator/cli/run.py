@@ -113,13 +113,9 @@ def resume(
 @click.command()
 @click.option("--name", required=True, help="Name of the teammate: letters, digits, - and _.")
 @team_option
-def worker(*, name: str, team_directory: Path | None) -> int:
+def worker(*, name: str, team_directory: Path | None) -> None:
     """Join the team by hand, as a teammate in this terminal."""
-    import os
-    import sys
-
+    from orchestrator.launchers.local import become_teammate
     from orchestrator.opening import find_team
 
-    team = find_team(Path.cwd(), team_directory)
-    command = [sys.executable, "-P", "-m", "agent_worker", "--team", str(team.root), "--name", name]
-    os.execv(command[0], command)  # noqa: S606 - this terminal is the teammate's from now on
+    become_teammate(find_team(Path.cwd(), team_directory).root, name)

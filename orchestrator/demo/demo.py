@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from coordination import layout
 from coordination.child import tool_environment
 from coordination.errors import UsageError
 from coordination.protocols import PERSON
@@ -133,7 +134,7 @@ def _judge(team: Team, git: Git, code: int) -> int:
 
 
 def _is_green(team: Team, git: Git, name: str) -> bool:
-    verifier = Verifier(git, team.root / ".worktrees" / ".verify-demo", tool_environment())
+    verifier = Verifier(git, team.root / f"{layout.VERIFY_TREE}-demo", tool_environment())
     return passed(verifier.verify(git.commit_of(name), {"tests": f"{sys.executable} -m unittest"}, 60))
 
 

@@ -8,11 +8,13 @@ import signal
 import subprocess  # noqa: TID251 - a launcher starts processes
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from coordination.child import tool_environment
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from orchestrator.launchers.launcher import StartOrder
 
 
@@ -42,13 +44,23 @@ class LocalProcess:
             os.killpg(self._process.pid, number)
 
 
+def teammate_command(root: Path, name: str) -> list[str]:
+    """How a teammate is started: outside the repository's import path."""
+    return [sys.executable, "-P", "-m", "agent_worker", "--team", str(root), "--name", name]
+
+
+def become_teammate(root: Path, name: str) -> NoReturn:
+    """The process goes on as a teammate that a person started by hand."""
+    command = teammate_command(root, name)
+    os.execv(command[0], command)  # noqa: S606 - the same program that a launcher starts
+
+
 class LocalLauncher:
     """Starts a teammate with the interpreter of the lead, outside the repository's import path."""
 
     def start(self, order: StartOrder) -> LocalProcess:
         """Settings go through the child's standard input, so that no argument or variable shows a key."""
-        command = [sys.executable, "-P", "-m", "agent_worker"]
-        command += ["--team", str(order.root), "--name", order.name, "--spawn-id", order.spawn_id]
+        command = [*teammate_command(order.root, order.name), "--spawn-id", order.spawn_id]
         with order.log.open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--settings-on-stdin"],
