@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from coordination import layout
 from coordination.errors import InvalidRecord
+from coordination.numbered_log import pretty, seal
 from coordination.protocols import TermOver
-from coordination.task_graph import IdTaken, TaskGraph
+from coordination.task_graph import LOG_NAME, EntryKind, GraphEntry, GraphVerdict, IdTaken, TaskGraph
 
 if TYPE_CHECKING:
     from coordination.team_root import Team
@@ -72,3 +74,11 @@ def test_a_new_term_closes_the_graph_to_the_lead_before_it(graph: TaskGraph, tea
     with pytest.raises(TermOver, match="5 is the present one"):
         graph.propose("edge_1", C, B)
     assert TaskGraph(team, "alice~7").propose("edge_2", C, B)
+
+
+def test_a_planted_verdict_that_closes_a_cycle_is_not_believed(graph: TaskGraph, team: Team) -> None:
+    entry = GraphEntry(kind=EntryKind.EDGE, edge="edge_1", task=A, needs=B, verdict=GraphVerdict.ADD, term=2)
+    record = seal(LOG_NAME, entry.to_json(), number=2, prev=1, commit_id="planted")
+    team.directory.publish(layout.record(layout.GRAPH_LOG, 2), pretty(record))
+    assert graph.state.verdicts == {}
+    assert graph.propose("edge_2", C, B)

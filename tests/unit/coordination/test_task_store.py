@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from coordination import layout
 from coordination.protocols import TermOver
 from coordination.records import PendingEdge, Plan, Status, Task, TaskResult
 from coordination.task_drafts import TaskDraft
+from coordination.task_holdings import TaskHoldings
 from coordination.task_refusals import (
     AlreadyOwned,
     BlankSubject,
@@ -291,6 +293,37 @@ def test_the_next_task_is_the_most_urgent_that_is_ready(store: TaskStore) -> Non
         store.complete(task.id, task.token or 0, commit=None, branch=None, result=RESULT)
     assert subjects == ["urgent", "first", "urgent but blocked", "last"]
     assert first.id
+
+
+def test_a_need_that_another_process_completed_blocks_no_longer(store: TaskStore, team: Team) -> None:
+    a, b = pair(store)
+    other = TaskStore(team, "bob~2")
+    assert other.blockers(b.id) == (a.id,)
+    finish(store, a)
+    assert other.claim(b.id, BOB).owner == "bob"
+
+
+def test_a_hint_is_never_trusted(store: TaskStore, team: Team) -> None:
+    _, blocked = pair(store)
+    [for_reviewers] = made(store, TaskDraft(subject="C", roles=("reviewer",)))
+    for wrong in (blocked, for_reviewers):
+        team.directory.touch(f"{layout.ready_hints('any')}/0-00000000-{wrong.id}")
+    shutil.rmtree(team.root / layout.ready_hints("reviewer"))
+    first = store.claim_next(ALICE)
+    assert first
+    assert first.subject == "A"
+    assert store.claim_next(Claimant(name="carol", incarnation=4, role="reviewer")) == store.get(
+        for_reviewers.id
+    )
+
+
+def test_nothing_points_at_a_task_that_is_claimed_or_over(store: TaskStore, team: Team) -> None:
+    a, b = made(store, TaskDraft(subject="A"), TaskDraft(subject="B", priority=1))
+    finish(store, a)
+    store.claim(b.id, BOB)
+    assert team.directory.names(layout.ready_hints("any")) == []
+    assert TaskHoldings(team).of("alice") == []
+    assert TaskHoldings(team).of("bob") == [b.id]
 
 
 def test_an_edited_task_is_found_at_its_new_place(store: TaskStore) -> None:
