@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FILE_BYTES = 50_000_000  # a larger file is nothing to read into a conversation
 LINE_CHARACTERS = 2000  # of a line that is shown
+LAST_LINE_CHARACTERS = 80  # kept free for what is said about the rest
 TEMPORARY_PREFIX = ".leadhand-"  # so that what a kill leaves behind can be told from work
 PATH = {"type": "string", "minLength": 1, "description": "Path relative to the working directory."}
 
@@ -74,6 +75,7 @@ def _read(place: Place, offset: int, limit: int, characters: int) -> str:
     if offset >= len(lines):
         raise ToolFailure("past_the_end", f"{place.shown} has {len(lines)} lines; use a smaller offset")
     shown: list[str] = []
+    characters -= LAST_LINE_CHARACTERS
     for line in lines[offset : offset + limit]:
         text = _shortened(line.removesuffix("\r"))
         characters -= len(text) + 1

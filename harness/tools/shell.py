@@ -92,9 +92,10 @@ async def run_process(
         raise NoWorkingDirectory(why=f"{cwd} is gone")
     argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     kept = BoundedOutput(kept_bytes)
-    process = await anyio.open_process(
-        argv, stdin=DEVNULL, stderr=STDOUT, cwd=cwd, env=dict(environment), start_new_session=True
-    )
+    with anyio.CancelScope(shield=True):  # cancelled half way, a start would leave its process behind
+        process = await anyio.open_process(
+            argv, stdin=DEVNULL, stderr=STDOUT, cwd=cwd, env=dict(environment), start_new_session=True
+        )
     try:
         status = await _follow(process, kept, timeout_seconds, progress)
     finally:

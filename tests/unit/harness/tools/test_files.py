@@ -12,7 +12,7 @@ from tests.support.tools import call, context, pool, run, settle
 if TYPE_CHECKING:
     from pathlib import Path
 
-READ, WRITE, EDIT, GLOB = file_tools(FileLimits(read_lines=5, read_characters=500, matches=4))
+READ, WRITE, EDIT, GLOB = file_tools(FileLimits(read_lines=5, read_characters=600, matches=4))
 
 
 @pytest.fixture

@@ -4,13 +4,18 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from harness.tool import NoWorkingDirectory, ToolFailure
 from harness.tools.shell import BoundedOutput, ShellLimits, bash_tool, run_process
 from tests.support.tools import call, context, pool, run, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BASH = bash_tool(ShellLimits(timeout_seconds=5, max_timeout_seconds=9, kept_bytes=2000))
 
@@ -45,8 +50,21 @@ def test_a_status_that_is_not_zero_is_a_failure_with_the_output(tmp_path: Path) 
     assert caught.value.reason == "exit_status"
 
 
-def test_input_is_closed(tmp_path: Path) -> None:
-    assert run(BASH, context(tmp_path), command="cat; echo $?") == "0"
+@pytest.fixture
+def waiting_input() -> Iterator[None]:
+    """The input of this process is a pipe into which nobody ever writes."""
+    saved = os.dup(0)
+    reading, writing = os.pipe()
+    os.dup2(reading, 0)
+    yield
+    os.dup2(saved, 0)
+    for descriptor in (saved, reading, writing):
+        os.close(descriptor)
+
+
+@pytest.mark.usefixtures("waiting_input")
+def test_input_is_closed_whatever_this_process_has(tmp_path: Path) -> None:
+    assert run(BASH, context(tmp_path), command="timeout 2 cat; echo $?") == "0"
 
 
 def test_a_command_that_runs_too_long_is_killed_and_its_output_kept(tmp_path: Path) -> None:
@@ -68,9 +86,14 @@ def test_a_child_left_behind_dies_with_the_command(tmp_path: Path) -> None:
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
+async def hurried(command: str, cwd: Path) -> str:
+    with anyio.fail_after(15):
+        return await BASH.run({"command": command}, context(cwd))
+
+
 def test_a_child_that_left_the_group_does_not_hold_the_call(tmp_path: Path) -> None:
     runaway = "setsid sh -c 'echo $$ > pid; sleep 30' & while ! [ -s pid ]; do sleep 0.01; done; echo done"
-    assert run(BASH, context(tmp_path), command=runaway) == "done"
+    assert anyio.run(hurried, runaway, tmp_path) == "done"
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
