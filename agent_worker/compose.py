@@ -158,7 +158,7 @@ class Teammate:
     def _pool(self, assignment: Assignment) -> ToolPool:
         tools = [
             *workspace_tools(self._settings),
-            *board_tools(self.stores.tasks, self._off_loop, assignment),
+            *board_tools(self.stores.tasks, self._off_loop, assignment, run=self._present_run),
             submit_plan(assignment),
             send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
         ]
@@ -182,6 +182,10 @@ class Teammate:
             record=self.stores.events.record,
             limits=result_limits(self._settings),
         )
+
+    def _present_run(self) -> str | None:
+        run = self.stores.runs.open_run()
+        return run.id if run else None
 
     def _journal(self) -> Journal:
         secrets = [text for text in (self._settings.api_key, self._settings.auth_token) if text]

@@ -66,11 +66,7 @@ class Lookout:
     def _look(self) -> None:
         self.shutdown.look(ignored=lambda why: self._stores.events.record("shutdown_ignored", why=why))
         self._look_at_lead()
-        for loss in self._sweep.look():
-            task = loss.task
-            self._stores.events.record(
-                "member_lost", member=loss.member.name, why=loss.why, task=task.id if task else None
-            )
+        self._sweep.look()
         self._sweep.repair_if_due()
 
     def _look_at_lead(self) -> None:

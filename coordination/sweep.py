@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from coordination import layout
@@ -10,7 +10,7 @@ from coordination.liveness import BeatWatch, read_beat
 from coordination.mail_positions import Positions
 from coordination.mailbox import Inbox
 from coordination.process import known_dead, this_process
-from coordination.records import Member, MemberState, Status, Task
+from coordination.records import Member, MemberState, Status
 from coordination.roster import Superseded
 from coordination.task_rules import InvalidTransition, StaleToken
 
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 
 REPAIR_SECONDS = 30.0  # between scans of the whole board
 _MAY_DIE = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Loss:
-    """A member that was found dead or silent, and what was taken back from it."""
-
-    member: Member
-    task: Task | None
-    why: str
 
 
 class Sweep:
@@ -39,22 +30,20 @@ class Sweep:
         self._store = stores.tasks
         self._roster = stores.roster
         self._outbox = stores.outbox
+        self._events = stores.events
         self._watch = BeatWatch(stores.team.clock, ttl_seconds)
         self._repaired = stores.team.clock.monotonic()
 
-    def look(self) -> list[Loss]:
+    def look(self) -> None:
         """The tasks of members found dead are ready again, and their mail went back to its senders."""
-        losses = []
         for member in self._roster.all():
             bearer = layout.bearer(member.name, member.incarnation or 0)
             if member.state not in _MAY_DIE or bearer == self._me:
                 continue
             why = self._why_lost(member, bearer)
             if why:
-                task = self._take_back(member, why)
-                if self._bury(member, why) or task:  # else another observer was first
-                    losses.append(Loss(member=member, task=task, why=why))
-        return losses
+                self._take_back(member, why)
+                self._bury(member, why)
 
     def repair_if_due(self) -> bool:
         """Every `REPAIR_SECONDS` the whole board is put in order: hints, pending edges, readable views."""
@@ -71,28 +60,27 @@ class Sweep:
         silence = self._watch.look(bearer, read_beat(self._team, bearer))
         return f"{bearer} was silent for {silence:.0f} s" if self._watch.silent(bearer) else None
 
-    def _take_back(self, member: Member, why: str) -> Task | None:
+    def _take_back(self, member: Member, why: str) -> None:
         task = self._store.own_unfinished(member.name)
         holder = layout.bearer(member.name, member.incarnation or 0)
         if task is None or task.lease is None or task.status is not Status.IN_PROGRESS:
-            return None
+            return
         if task.lease.holder != holder and member.state is not MemberState.SUPERSEDED:
-            return None
-        try:
-            return self._store.reclaim(task.id, task.lease.token, why)
-        except (StaleToken, InvalidTransition):  # another observer was first
-            return None
+            return
+        with suppress(StaleToken, InvalidTransition):  # another observer was first
+            self._store.reclaim(task.id, task.lease.token, why)
+            self._events.record("reclaimed", task=task.id, subject=task.subject, why=why)
 
-    def _bury(self, member: Member, why: str) -> bool:
-        """The name is closed; true for the one observer that did it."""
+    def _bury(self, member: Member, why: str) -> None:
+        """The name is closed; who is first does it, the others find it done."""
         try:
             heir = self._roster.supersede(member.name, member.incarnation or 0, why)
         except Superseded:
-            return False
+            return
         assert heir.incarnation is not None
         positions = Positions(member.positions)
         inbox = Inbox(self._team, member.name, heir.incarnation, self._roster, positions)
         left = inbox.read_new()
         self._roster.closed(member.name, heir.incarnation, positions.ends, why)
         self._outbox.send_back(left, to=member.name)
-        return True
+        self._events.record("member_lost", member=member.name, why=why)

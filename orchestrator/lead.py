@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from coordination.records import Status
 from harness.loop import Ended, Incoming
 from harness.model import CredentialsMissing, CredentialsRefused, UnknownModel
 from orchestrator.briefs import end_brief, nobody_works_brief
+from orchestrator.ending import end_run
 from orchestrator.report import Report, make_report, save_report
 from orchestrator.standing import Standing, standing
 
@@ -108,7 +109,7 @@ class Lead:
     def _give_up_empty_run(self) -> None:
         """A run in which nothing was begun does not stand in the way of the next one."""
         if all(task.status is Status.HELD for task in self._tasks()):
-            self._parts.background.runs.update(self._parts.opened.run.id, state="stopped")
+            end_run(self._parts.background, self._parts.opened.run.id, "stopped")
 
     def _code_after_signal(self, code: ExitCode) -> ExitCode:
         match self._stopped_by:
@@ -148,11 +149,7 @@ class Lead:
             raise TermOver(term=parts.opened.term, present=newest[0] if newest else 0)
         parts.beat.beat()
         parts.supervisor.look()
-        for loss in parts.sweep.look():
-            task = loss.task
-            parts.background.events.record(
-                "member_lost", member=loss.member.name, why=loss.why, task=task.subject if task else None
-            )
+        parts.sweep.look()
         parts.sweep.repair_if_due()
         parts.background.tasks.refresh_views()
 
@@ -269,8 +266,7 @@ class Lead:
             code = ExitCode.WAITING if report.unverified and not report.failed else ExitCode.FAILED
         if code in {ExitCode.DONE, ExitCode.FAILED}:
             state = "done" if code is ExitCode.DONE else "failed"
-            run = parts.background.runs.update(parts.opened.run.id, state=state)
-            report = make_report(parts.opened.team, parts.background.tasks, run, self._words)
+            report = replace(report, run=end_run(parts.background, parts.opened.run.id, state))
         save_report(parts.opened.team, report)
         return Ending(code=code, report=report)
 

@@ -159,7 +159,7 @@ class LeadParts:
         planning = Planning(run=self.opened.run.id, checks=tuple(self.opened.run.checks), made=lambda _: None)
         tools = [
             *workspace_tools(self.settings),
-            *board_tools(self.stores.tasks, self.off_loop, work),
+            *board_tools(self.stores.tasks, self.off_loop, work, run=lambda: self.opened.run.id),
             *planning_tools(self.stores.tasks, self.off_loop, planning),
             *lead_tools(self.stores.roster, self.off_loop, self.host),
             send_message(self.stores.outbox, self.off_loop),

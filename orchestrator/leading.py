@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from coordination.errors import TeamError
 from coordination.identity import new_id
 from coordination.protocols import Kind, review_refusal
 from coordination.records import MemberState, Verdict
@@ -83,8 +84,6 @@ class HostOfLead:
                 code="max_workers", detail=f"{living} teammates are alive, more are not allowed (workers.max)"
             )
         task_id = args.get("task_id")
-        if task_id:
-            self._stores.tasks.edit(task_id, reserved_for=args["name"])
         member = self._stores.roster.start(
             args["name"],
             spawn_id=new_id("spawn"),
@@ -93,11 +92,20 @@ class HostOfLead:
             plan_required=args.get("require_plan", False),
             reserved_task=task_id,
         )
+        if task_id:
+            self._reserve(task_id, member)
         if living < self.confirmed:
             self._supervisor.launch(member)
             return f"{member.name} is starting; end your turn, its results will wake you"
         self.waiting.append(member)
         return f"{member.name} starts once the person has confirmed the team; end your turn"
+
+    def _reserve(self, task_id: str, member: Member) -> None:
+        try:
+            self._stores.tasks.edit(task_id, reserved_for=member.name)
+        except TeamError as error:
+            self._stores.roster.withdraw(member.name, member.spawn_id, f"nothing to reserve: {error}")
+            raise
 
     def launch_waiting(self, members: int) -> None:
         """The person agreed to this many members: they are launched, the others called off."""

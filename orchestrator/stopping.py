@@ -12,6 +12,7 @@ from coordination.errors import UsageError
 from coordination.process import known_dead, this_process
 from coordination.protocols import Kind
 from coordination.records import MemberState
+from orchestrator.ending import end_run
 
 if TYPE_CHECKING:
     from coordination.records import Member
@@ -69,5 +70,5 @@ def _end_on_record(stores: Stores) -> str:
     run = stores.runs.open_run()
     if run is None:
         return "the team is stopped; no run is open"
-    stores.runs.update(run.id, state="stopped")
+    end_run(stores, run.id, "stopped")
     return f"the team is stopped; {run.id} is ended with its work kept on its branches"

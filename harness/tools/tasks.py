@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from coordination.task_drafts import TaskDraft
-
 from coordination.records import Status, Task
+from coordination.task_drafts import TaskDraft
 from harness.tool import Effect, Tool, ToolContext, closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from coordination.task_store import TaskStore
-
     from harness.off_loop import OffLoop
 
 TASK_ID = {
@@ -74,9 +72,16 @@ def _in_full(task: Task) -> str:
     return "\n".join(lines).rstrip()
 
 
-def board_tools(store: TaskStore, off_loop: OffLoop, work: Work) -> list[Tool]:
-    """What lead and teammates alike may do with tasks."""
-    return [_list_tasks(store, off_loop), _get_task(store, off_loop), _claim_task(work), _complete_task(work)]
+def board_tools(
+    store: TaskStore, off_loop: OffLoop, work: Work, *, run: Callable[[], str | None]
+) -> list[Tool]:
+    """What lead and teammates alike may do with tasks; the board is that of the present run."""
+    return [
+        _list_tasks(store, off_loop, run),
+        _get_task(store, off_loop),
+        _claim_task(work),
+        _complete_task(work),
+    ]
 
 
 def planning_tools(store: TaskStore, off_loop: OffLoop, plan: Planning) -> list[Tool]:
@@ -84,9 +89,12 @@ def planning_tools(store: TaskStore, off_loop: OffLoop, plan: Planning) -> list[
     return [_create_task(store, off_loop, plan), _update_task(store, off_loop, plan)]
 
 
-def _list_tasks(store: TaskStore, off_loop: OffLoop) -> Tool:
+def _list_tasks(store: TaskStore, off_loop: OffLoop, present: Callable[[], str | None]) -> Tool:
+    def board() -> list[Task]:
+        return store.all(present())
+
     async def run(_: dict[str, Any], __: ToolContext) -> str:
-        tasks = await off_loop(store.all)
+        tasks = await off_loop(board)
         return "\n".join(one_line(task) for task in tasks) or "no tasks yet"
 
     return Tool(

@@ -5,15 +5,19 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 from typing import TYPE_CHECKING
 
 import click
+import platformdirs
 
 from coordination.errors import TeamError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+FAILED = 1
 USAGE = 2  # usage, configuration or trust (DESIGN 13)
 INTERRUPTED = 130
 
@@ -87,7 +91,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # `leadhand tasks | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
+    except Exception:  # noqa: BLE001 - the border of the process: recorded, never hidden
+        click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
+        status = FAILED
     sys.exit(status)
+
+
+def _keep_trace() -> Path:
+    """The present traceback is in the file returned."""
+    path = platformdirs.user_log_path("leadhand", ensure_exists=True) / "errors.log"
+    with path.open("a", encoding="utf-8") as log:
+        traceback.print_exc(file=log)
+    return path
 
 
 if __name__ == "__main__":
