@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier
     from pathlib import Path
 
-PATIENCE_SECONDS = 50.0
+PATIENCE_SECONDS = 200.0
 
 
 class Contenders:
