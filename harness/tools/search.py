@@ -50,37 +50,19 @@ def grep_tool(limits: SearchLimits) -> Tool:
     """The tool `grep`: lines that match, as `path:line:text`."""
 
     async def run(arguments: dict[str, Any], context: ToolContext) -> str:
-        place = readable(context, arguments.get("path", "."))
-        if not await to_thread.run_sync(place.path.exists):
-            raise ToolFailure("no_such_file", f"there is no {place.shown}; find it with glob")
-        cwd = context.cwd().resolve()
-        query = Query(
-            pattern=arguments["pattern"],
-            glob=as_inside(cwd, arguments["glob"]) if "glob" in arguments else None,
-            ignore_case=arguments.get("ignore_case", False),
-        )
-        program = _ripgrep(context, cwd)
-        if program:
-            lines = await _with_ripgrep(program, query, place, context, limits)
-        else:
-            search = partial(in_python, query, place, cwd, limits=limits, clock=SystemClock())
-            lines = await to_thread.run_sync(search, abandon_on_cancel=True)
-        return _bounded(lines, limits.matches)
+        return _bounded(await _grep(arguments, context, limits), limits.matches)
 
+    where = "File or directory; everything when not given."
     return Tool(
         name="grep",
         description=(
-            "Search file contents for a regular expression; the result has `path:line: text`. "
+            "Search file contents for a regular expression; the result has `path:line:text`. "
             "Files that git ignores and binary files are left out."
         ),
         input_schema=closed(
             {
                 "pattern": {"type": "string", "minLength": 1, "description": "Regular expression."},
-                "path": {
-                    "type": "string",
-                    "minLength": 1,
-                    "description": "File or directory; everything when not given.",
-                },
+                "path": {"type": "string", "minLength": 1, "description": where},
                 "glob": {"type": "string", "minLength": 1, "description": "Only files such as `**/*.py`."},
                 "ignore_case": {"type": "boolean"},
             },
@@ -90,6 +72,23 @@ def grep_tool(limits: SearchLimits) -> Tool:
         effect=Effect.READ,
         semantic=_is_regex,
     )
+
+
+async def _grep(arguments: dict[str, Any], context: ToolContext, limits: SearchLimits) -> list[str]:
+    place = readable(context, arguments.get("path", "."))
+    if not await to_thread.run_sync(place.path.exists):
+        raise ToolFailure("no_such_file", f"there is no {place.shown}; find it with glob")
+    cwd = context.cwd().resolve()
+    query = Query(
+        pattern=arguments["pattern"],
+        glob=as_inside(cwd, arguments["glob"]) if "glob" in arguments else None,
+        ignore_case=arguments.get("ignore_case", False),
+    )
+    program = _ripgrep(context, cwd)
+    if program:
+        return await _with_ripgrep(program, query, place, context, limits)
+    search = partial(in_python, query, place, cwd, limits=limits, clock=SystemClock())
+    return await to_thread.run_sync(search, abandon_on_cancel=True)
 
 
 def _is_regex(arguments: Arguments) -> Refusal | None:

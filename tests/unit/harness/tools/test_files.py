@@ -154,7 +154,7 @@ def test_an_edit_leaves_mixed_line_endings_alone(cwd: Path) -> None:
 
 
 def test_an_edit_of_other_encodings_is_refused(cwd: Path) -> None:
-    (cwd / "a").write_bytes(b"caf\xe9 one")
+    (cwd / "a").write_bytes(b"\xe9\xe9 one")
     with pytest.raises(ToolFailure, match="UTF-8"):
         run(EDIT, context(cwd), path="a", old_text="one", new_text="two")
 
