@@ -12,7 +12,7 @@ from agent_worker.worker import Worker
 from coordination import layout
 from coordination.child import tool_environment
 from coordination.liveness import Beat
-from coordination.mail_positions import Positions
+from coordination.mail_positions import CHECKPOINT_KIND, Positions, positions_of
 from coordination.mailbox import Inbox
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
@@ -66,7 +66,7 @@ class Teammate:
         )
         watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG]
         self.wakeup = Wakeup(team, watched)
-        self.positions = self._positions()
+        self.positions = Positions(member.positions)  # where the last bearer of the name had read to
         self.inbox = Inbox(team, member.name, self._incarnation, self.stores.roster, self.positions)
 
     def worker(self) -> Worker:
@@ -112,15 +112,11 @@ class Teammate:
         self.keeper.close()
         name, roster = self._member.name, self.stores.roster
         roster.closing(name, self._incarnation, why)
-        left = self.inbox.read_new()
-        roster.closed(name, self._incarnation, self.positions.ends, why)
+        positions = positions_of(self._team.directory, self.bearer)  # the journal is what was delivered
+        left = Inbox(self._team, name, self._incarnation, roster, positions).read_all()
+        roster.closed(name, self._incarnation, positions.ends, why)
         self.stores.outbox.send_back(left, to=name)
         self.stores.events.record("closed", why=why)
-
-    def _positions(self) -> Positions:
-        """Where the last bearer of the name had read to when it closed."""
-        closed = [state for state in self.stores.roster.history(self._member.name) if state.positions]
-        return Positions(closed[-1].positions if closed else None)
 
     def _proof(self) -> Proof:
         run = self.stores.runs.open_run()
@@ -190,7 +186,9 @@ class Teammate:
     def _journal(self) -> Journal:
         secrets = [text for text in (self._settings.api_key, self._settings.auth_token) if text]
         path = layout.journal(self.bearer)
-        return Journal(self._team.directory, path, self._team.clock, secrets=secrets)
+        journal = Journal(self._team.directory, path, self._team.clock, secrets=secrets)
+        journal.append(CHECKPOINT_KIND, positions=self.positions.to_json())
+        return journal
 
     def _agent_settings(self) -> AgentSettings:
         return AgentSettings(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.liveness import BeatWatch, read_beat
-from coordination.mail_positions import Positions
+from coordination.mail_positions import positions_of
 from coordination.mailbox import Inbox
 from coordination.process import known_dead, this_process
 from coordination.records import Member, MemberState, Status
@@ -78,9 +78,9 @@ class Sweep:
         except Superseded:
             return
         assert heir.incarnation is not None
-        positions = Positions(member.positions)
+        positions = positions_of(self._team.directory, layout.bearer(member.name, member.incarnation or 0))
         inbox = Inbox(self._team, member.name, heir.incarnation, self._roster, positions)
-        left = inbox.read_new()
+        left = inbox.read_all()
         self._roster.closed(member.name, heir.incarnation, positions.ends, why)
         self._outbox.send_back(left, to=member.name)
         self._events.record("member_lost", member=member.name, why=why)

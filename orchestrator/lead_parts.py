@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.child import tool_environment
 from coordination.liveness import Beat
-from coordination.mail_positions import Positions
+from coordination.mail_positions import CHECKPOINT_KIND, Positions, positions_of
 from coordination.mailbox import Inbox
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
 from harness.assembly import make_model, result_limits, tool_context, workspace_tools
 from harness.gates import LeaseGate
-from harness.journal import Journal, read
+from harness.journal import Journal
 from harness.loop import Agent, AgentSettings
 from harness.off_loop import OffLoop
 from harness.permission_guard import PermissionGuard
@@ -78,8 +78,10 @@ class LeadParts:
             max_workers=settings.max_workers,
             worker_model=opened.run.worker_model or None,
         )
-        self.inbox = TeamInbox(self._inbox(), self.off_loop)
-        self.journal = self._journal()
+        positions = self._former_positions()
+        self.journal = self._journal(positions)
+        inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, positions)
+        self.inbox = TeamInbox(inbox, self.off_loop)
         self.integration = self._integration()
 
     def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
@@ -113,20 +115,21 @@ class LeadParts:
         }
         return {name: value for name, value in values.items() if value}
 
-    def _inbox(self) -> Inbox:
+    def _former_positions(self) -> Positions:
         """Mail goes on where the last lead that wrote a journal had read to."""
-        former = Positions()
+        directory = self.opened.team.directory
         for term in range(self.opened.term - 1, 0, -1):
-            path = layout.journal(layout.bearer("lead", term))
-            if self.opened.team.directory.exists(path):
-                former = Positions.fold(read(self.opened.team.directory, path))
-                break
-        return Inbox(self.opened.team, "lead", self.opened.term, self.stores.roster, former)
+            former = layout.bearer("lead", term)
+            if directory.exists(layout.journal(former)):
+                return positions_of(directory, former)
+        return Positions()
 
-    def _journal(self) -> Journal:
+    def _journal(self, positions: Positions) -> Journal:
         secrets = [text for text in (self.settings.api_key, self.settings.auth_token) if text]
         team = self.opened.team
-        return Journal(team.directory, layout.journal(self.bearer), team.clock, secrets=secrets)
+        journal = Journal(team.directory, layout.journal(self.bearer), team.clock, secrets=secrets)
+        journal.append(CHECKPOINT_KIND, positions=positions.to_json())
+        return journal
 
     def _proof(self) -> Proof:
         return Proof(
