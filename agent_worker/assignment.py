@@ -11,9 +11,10 @@ from agent_worker.briefing import briefing
 from coordination import layout
 from coordination.protocols import Kind, plan_state
 from coordination.records import Plan, PlanState, Status
+from coordination.task_rules import StaleToken
 from coordination.usage import Usage
 from harness.tool import NoWorkingDirectory, ToolFailure
-from workspace.desk import HandedIn, NoTask, checks_of
+from workspace.desk import HandedIn, NoTask, checks_of, kept_branch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,12 +189,23 @@ class Assignment:
             )
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_lease)
-            done = await self._off_loop(self._desk.complete, summary, self._meter.total)
+            done = await self._off_loop(self._hand_in, summary)
             group.cancel_scope.cancel()
         await self._off_loop(self._tell, done, summary)
         if done.refused:
             raise ToolFailure(code="checks_failed", detail=str(done))
         return str(done)
+
+    def _hand_in(self, summary: str) -> HandedIn:
+        task = self._desk.task
+        try:
+            return self._desk.complete(summary, self._meter.total)
+        except StaleToken as error:  # too late: the commit is kept for the lead to look at
+            if task:
+                self._stores.events.record("late_result", task=task.id, subject=task.subject, why=str(error))
+                branch = kept_branch(task)
+                self._report(task, "late_result", f"{task.subject} was handed in too late; see {branch}")
+            raise
 
     async def _keep_lease(self) -> None:
         """Checks have deadlines of their own, so waiting for them is progress."""

@@ -71,6 +71,11 @@ def ready_hints(role: str) -> str:
     return f"{READY}/{role}"
 
 
+def holdings(name: str) -> str:
+    """Where the tasks lie, as empty files, that the member may hold."""
+    return f"{TASKS}/holdings/{name}"
+
+
 def inbox(name: str) -> str:
     return f"{MAILBOXES}/{name}.d"
 

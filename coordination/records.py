@@ -122,40 +122,40 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Task(JsonRecord, frozen=True, kw_only=True):
-    """A unit of work, one version of it."""
+    """A unit of work, one version of it; the fields in the order in which a person wants them."""
 
-    id: str
     subject: str
     status: Status
+    owner: str | None = None
+    id: str
     description: str = ""
-    run: str | None = None  # the goal it belongs to
+    blocked_by: tuple[str, ...] = ()
     priority: int = 5  # 0 is most urgent, 9 least
     roles: tuple[str, ...] = ()  # who may claim it; empty: any role
-    blocked_by: tuple[str, ...] = ()
-    edges_pending: tuple[PendingEdge, ...] = ()
     checks: tuple[str, ...] = ()  # names that the configuration defines, or literal commands of a person
     plan_required: bool = False
-    plan: Plan | None = None
-    owner: str | None = None
-    lease: Lease | None = None
-    reserved_for: str | None = None  # only this member may claim it
     attempts: int = 0  # leases that ended by silence or death of their holder
     refusals: int = 0  # completions that the checks refused
     max_attempts: int = 3  # so many of either, and the task has failed
-    resumed_from: int | None = None  # token of the lease that this one continues
-    redo_of: str | None = None
+    lease: Lease | None = None
+    plan: Plan | None = None
     worktree: str | None = None  # relative path
     base: str | None = None  # commit its worktree started from
     branch: str | None = None
     commit: str | None = None
     merged: str | None = None  # commit on the run's branch that brought it back
     result: TaskResult | None = None
+    edges_pending: tuple[PendingEdge, ...] = ()
+    reserved_for: str | None = None  # only this member may claim it
+    resumed_from: int | None = None  # token of the lease that this one continues
+    redo_of: str | None = None
+    run: str | None = None  # the goal it belongs to
     event: str = "create"  # the transition that made this version
     by: str = ""  # who made it: `lead~1`, `alice~7`, `person`
     why: str = ""
     term: int = 0  # term of leadership known to the writer
-    created_at: str = ""
     at: str = ""  # wall clock of the writer, for people
+    created_at: str = ""
 
     @property
     def token(self) -> int | None:

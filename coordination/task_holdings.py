@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from coordination.team_root import Team
 
-HOLDINGS = f"{layout.TASKS}/holdings"
-
 
 class TaskHoldings:
     """`<name>/<task>`; may name too much, never trusted, so that a claim need not look at the board."""
@@ -25,7 +23,7 @@ class TaskHoldings:
         try:
             self._directory.touch(_path(name, task))
         except FileNotFoundError:
-            self._directory.make(f"{HOLDINGS}/{name}")
+            self._directory.make(layout.holdings(name))
             self._directory.touch(_path(name, task))
 
     def remove(self, name: str, task: str) -> None:
@@ -34,7 +32,7 @@ class TaskHoldings:
     def of(self, name: str) -> list[str]:
         """Ids of the tasks that the name may hold."""
         return [
-            task for task in self._directory.names(f"{HOLDINGS}/{name}") if layout.TASK_ID.fullmatch(task)
+            task for task in self._directory.names(layout.holdings(name)) if layout.TASK_ID.fullmatch(task)
         ]
 
     def rebuild(self, held: Iterable[tuple[str, str]]) -> None:
@@ -45,4 +43,4 @@ class TaskHoldings:
 
 
 def _path(name: str, task: str) -> str:
-    return f"{HOLDINGS}/{name}/{task}"
+    return f"{layout.holdings(name)}/{task}"

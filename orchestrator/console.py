@@ -29,6 +29,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "plan_decided": "decides on the plan {request}: {verdict} {reason}",
     "completion_refused": "is not done with {subject}: it fails {refused}",
     "completed": "completes {subject}",
+    "late_result": "hands {subject} in too late: {why}",
     "merged": "merges {subject} as {commit:.10}",
     "merge_held": "cannot merge {subject}: {why}",
     "sent_back": "sends {subject} back: {why}",
