@@ -19,13 +19,21 @@ from workspace.git_directory import WorktreeBroken, detached_head
 from workspace.worktrees import check_out
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from workspace.git import Git
 
 OUTPUT_BYTES = 8000  # the end of what a check printed; the reason of a failure is there
 GRACE_SECONDS = 2.0  # between SIGTERM and SIGKILL to a check that ran out of time
 _LOOK_SECONDS = 0.05  # how late the end of a check is seen while a child of it holds its output open
+# The check's first child waits for the end of our pipe, which comes with our end however we die, and
+# takes the group along: nobody else would ever stop an endless check.
+_ON_A_LEASH = """\
+exec 3<&0 </dev/null
+(read -r line <&3; kill -9 0) >/dev/null 2>&1 &
+exec 3<&-
+exec /bin/sh -c "$1"
+"""
 # Python takes compiled code for current when source size and time in whole seconds are the same, which
 # two commits checked within one second can have.
 _NO_STALE_CODE = {"PYTHONDONTWRITEBYTECODE": "1"}
@@ -43,6 +51,14 @@ class TreeMoved(TeamError):
     )
 
 
+@dataclass(eq=False)
+class ChecksInterrupted(TeamError):
+    """The process that runs the checks was told to stop; they say nothing."""
+
+    commit: str
+    says = "the checks of {commit:.10} were stopped before their end; run them again"
+
+
 def passed(results: Sequence[CheckResult]) -> bool:
     """True when every check ended with status 0; also when there was none."""
     return all(result.exit_code == 0 for result in results)
@@ -52,12 +68,20 @@ class Verifier:
     """One verification tree, for one process at a time: give each process a tree of its own."""
 
     def __init__(
-        self, git: Git, tree: Path, environment: Mapping[str, str], *, clock: Clock | None = None
+        self,
+        git: Git,
+        tree: Path,
+        environment: Mapping[str, str],
+        *,
+        clock: Clock | None = None,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`stopping` is asked many times a second while a check runs, from the thread that runs it."""
         self._git = git
         self._tree = tree
         self._environment = environment
         self._clock = clock or SystemClock()
+        self._stopping = stopping
 
     def check_out(self, commit: str) -> Git:
         """Git on the tree, clean at the commit."""
@@ -68,7 +92,7 @@ class Verifier:
     ) -> tuple[CheckResult, ...]:
         """The result of each check, in order; all run, whatever the ones before said.
 
-        Raises TreeMoved, GitError, UnknownCommit.
+        Raises ChecksInterrupted, TreeMoved, GitError, UnknownCommit.
         """
         if not checks:
             return ()
@@ -80,6 +104,8 @@ class Verifier:
         results = tuple(
             self._run(name, command, environment, timeout_seconds) for name, command in checks.items()
         )
+        if self._stopping():
+            raise ChecksInterrupted(commit=commit)
         if not _stands_at(here, commit):
             raise TreeMoved(tree=str(self._tree), commit=commit)
         return results
@@ -89,10 +115,10 @@ class Verifier:
     ) -> CheckResult:
         started = self._clock.monotonic()
         with subprocess.Popen(
-            ["/bin/sh", "-c", command],
+            ["/bin/sh", "-c", _ON_A_LEASH, "check", command],
             cwd=self._tree,
             env=dict(environment),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -114,7 +140,7 @@ class Verifier:
     def _listen(self, process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bool]:
         """The end of the output, and whether the check ended in time; it has when its shell has."""
         tail = b""
-        while self._clock.monotonic() < deadline:
+        while self._clock.monotonic() < deadline and not self._stopping():
             ended = process.poll() is not None
             tail = (tail + _next_output(process))[-OUTPUT_BYTES:]
             if ended:  # a child left behind may hold the output open, and even write on

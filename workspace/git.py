@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import subprocess  # noqa: TID251 - the one place that starts git
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from coordination.child import end_group
 from coordination.clock import Clock, SystemClock
 from coordination.errors import TeamError
+from coordination.records import scrub
 from workspace.git_directory import NotARepository, locate, registered
 from workspace.git_locks import LockWatch
 from workspace.git_settings import SETTINGS, as_environment, host_environment, neutral
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from workspace.git_directory import GitDirectory
 
+OLDEST = (2, 39)
 TIMEOUT_SECONDS = 300.0  # a checkout of a very large repository
 FIRST_PAUSE_SECONDS = 0.01  # before the second try, when another git holds a lock
 LONGEST_PAUSE_SECONDS = 0.25
@@ -34,6 +37,14 @@ class GitMissing(TeamError):
     """There is no git outside the repository itself."""
 
     says = "git is not installed; install git 2.39 or newer and try again"
+
+
+@dataclass(eq=False)
+class GitTooOld(TeamError):
+    """The git that is installed lacks commands that a merge needs."""
+
+    version: str
+    says = "git {version} is too old; install git 2.39 or newer and try again"
 
 
 @dataclass(eq=False)
@@ -156,8 +167,8 @@ class Git:
 
     def uncommitted(self) -> tuple[str, ...]:
         """Paths with edits that no commit holds, untracked ones included; the index is not refreshed."""
-        fields = iter(self.run("status", "--porcelain", "-z", "--no-renames").split("\0"))
-        return tuple(field[3:] for field in fields if field)
+        listing = self.run("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
+        return tuple(scrub(entry[3:]) for entry in listing.split("\0") if entry)
 
     def person_email(self) -> str:
         """The person's address, or one that can never exist where none is configured."""
@@ -226,7 +237,7 @@ class Git:
 def open_repository(path: Path) -> Git:
     """Git on the repository that holds `path`, ready to make worktrees of its commits.
 
-    Raises NotARepository, NoCommitYet, GitMissing.
+    Raises NotARepository, NoCommitYet, GitMissing, GitTooOld.
     """
     _find_git(path)  # GitPython cannot even be imported without one
     import git  # noqa: PLC0415 - costs 120 ms, and only the first command of a person needs it
@@ -239,6 +250,9 @@ def open_repository(path: Path) -> Git:
     if top is None:  # a bare one
         raise NotARepository(path=str(path))
     opened = Git(Path(top))
+    version = opened.run("version").removeprefix("git version ")
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST:
+        raise GitTooOld(version=version)
     opened.head()
     return opened
 

@@ -20,6 +20,9 @@ SETTINGS: Mapping[str, str] = {
     "commit.gpgSign": "false",
     "gc.auto": "0",  # a collection beside a team contends for every lock
     "maintenance.auto": "false",
+    "core.fsync": "committed",  # a task's record names the commit, and is durable itself
+    "core.fsyncMethod": "batch",
+    "diff.ignoreSubmodules": "dirty",  # else git asks the git of each submodule, under its settings
     "protocol.ext.allow": "never",
     "submodule.recurse": "false",
     "log.showSignature": "false",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
+from coordination.records import scrub
 from workspace.checks import passed
 from workspace.merging import Clash, combine
 
@@ -134,7 +135,7 @@ class MergeQueue:
 
     def _conflict(self, clash: Clash, tip: str, commit: str) -> Conflict:
         return Conflict(
-            files=clash.files,
+            files=tuple(scrub(name) for name in clash.files),
             ours=tip,
             theirs=commit,
             ours_says=self._touched(clash.files, commit, tip),
@@ -143,6 +144,12 @@ class MergeQueue:
 
     def _touched(self, files: tuple[str, ...], without: str, of: str) -> tuple[str, ...]:
         listing = self._git.run(
-            "log", "--no-merges", "--max-count=5", "--format=%h %an: %s", f"{without}..{of}", "--", *files
+            "log",
+            "--no-merges",
+            "--max-count=5",
+            "--format=%h %an: %s",
+            f"{without}..{of}",
+            "--",
+            *files[:100],
         )
-        return tuple(listing.splitlines())
+        return tuple(scrub(line) for line in listing.splitlines())

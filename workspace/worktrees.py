@@ -116,7 +116,7 @@ class Worktrees:
             merged = combine(here, head, commit, f"Build on {commit:.10}\n")
             if isinstance(merged, Clash):
                 self._git.run("worktree", "remove", "--force", str(path))  # ours alone: nobody was told of it
-                raise CannotCombine(base=head, commit=commit, files=merged.files)
+                raise CannotCombine(base=head, commit=commit, files=tuple(map(scrub, merged.files)))
             here.run("checkout", "--quiet", "--detach", merged)
             head = merged
 
@@ -157,9 +157,8 @@ class Worktrees:
 
     def diff_stat(self, base: str, commit: str) -> str:
         """What changed from `base` to `commit`, a line per file and a total; empty for nothing."""
-        return self._git.run(
-            "diff", "--stat=100", "--stat-count=100", "--no-ext-diff", "--no-textconv", base, commit, "--"
-        )
+        options = ("--stat=100", "--stat-count=100", "--no-ext-diff", "--no-textconv")
+        return scrub(self._git.run("diff", *options, base, commit, "--"))
 
     # collecting
 
@@ -209,7 +208,7 @@ class Worktrees:
         added = here.run("diff-index", "--cached", "--raw", "--diff-filter=A", "-z", "HEAD", "--").split("\0")
         for entry, name in zip(added[::2], added[1::2], strict=False):
             if entry.split()[1] == _REPOSITORY_MODE and not (here.place.tree / ".gitmodules").exists():
-                raise NestedRepository(path=name)
+                raise NestedRepository(path=scrub(name))
 
     def _excludes(self) -> str:
         """Our patterns and, since git takes one file only, the person's own after them."""

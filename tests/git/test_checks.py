@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.process import start_mark
-from workspace.checks import TreeMoved, Verifier, passed
+from workspace.checks import ChecksInterrupted, TreeMoved, Verifier, passed
 from workspace.git import UnknownCommit
 
 if TYPE_CHECKING:
@@ -185,3 +185,14 @@ def test_two_processes_verify_at_once_in_trees_of_their_own(git: Git, repository
     commits = [repository.commit({"x": who}, parent=repository.head()) for who in "ab"]
     said = [one(tree, commit, "cat x").output for tree, commit in zip(trees, commits, strict=True)]
     assert said == ["a", "b"]
+
+
+def test_checks_end_when_the_process_is_told_to_stop(
+    git: Git, repository: Repository, tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+    tree = repository.path / ".worktrees/.verify/alice"
+    verifier = Verifier(git, tree, os.environ, stopping=begun.exists)
+    with pytest.raises(ChecksInterrupted):
+        one(verifier, repository.head(), f"echo $$ > {tmp_path}/pid; touch {begun}; sleep 600")
+    assert start_mark(int((tmp_path / "pid").read_text())) is None

@@ -11,7 +11,7 @@ import pytest
 from tests.support.clock import FakeClock
 from tests.support.hasty_clock import HastyClock
 from tests.support.repository import Repository
-from workspace.git import Git, GitError, GitMissing, NoCommitYet, UnknownCommit, open_repository
+from workspace.git import Git, GitError, GitMissing, GitTooOld, NoCommitYet, UnknownCommit, open_repository
 from workspace.git_directory import NotARepository
 from workspace.git_locks import PATIENCE_SECONDS
 from workspace.worktrees import Worktrees
@@ -67,6 +67,19 @@ def test_a_git_inside_the_repository_is_never_run(
     with pytest.raises(GitMissing):
         Git(repository.path)
     monkeypatch.setenv("PATH", os.path.dirname(real))  # noqa: PTH120 - likewise, for the fixture
+
+
+def test_a_git_that_cannot_merge_on_the_side_is_refused_with_the_version_it_takes(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "git").write_bytes(b"#!/bin/sh\necho git version 2.34.1\n")
+    (old / "git").chmod(0o755)
+    with monkeypatch.context() as older:
+        older.setenv("PATH", f"{old}:{os.environ['PATH']}")
+        with pytest.raises(GitTooOld, match=r"2\.34\.1 .* 2\.39"):
+            open_repository(repository.path)
 
 
 @pytest.mark.parametrize("name", ["nothing", "--all", "-h", "0" * 40, "main:add.py"])

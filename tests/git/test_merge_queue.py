@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess  # noqa: TID251 - a merging process that is killed
 import sys
 from typing import TYPE_CHECKING
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.child import tool_environment
+from coordination.clock import SystemClock
+from coordination.process import start_mark
 from tests.support.hasty_clock import HastyClock
 from workspace.checks import Verifier
 from workspace.git import Git, UnknownCommit
@@ -170,6 +171,13 @@ def test_a_branch_that_the_person_switched_to_is_held(
     assert isinstance(merge(queue, work), Held)
 
 
+def test_a_branch_that_somebody_checks_out_while_the_checks_run_is_held(
+    repository: Repository, queue: MergeQueue, work: str, tmp_path: Path
+) -> None:
+    assert isinstance(merge(queue, work, f"git worktree add --quiet {tmp_path / 'mine'} {BRANCH}"), Held)
+    assert tip(repository) == repository.head()
+
+
 def test_edits_that_the_person_has_not_committed_stay_as_they_are(
     repository: Repository, queue: MergeQueue
 ) -> None:
@@ -222,6 +230,14 @@ def test_a_branch_that_never_rests_is_given_up(
         merge(moving(git, repository, queue, others), work)
 
 
+def gone_within(pid: int, *, seconds: float) -> None:
+    clock = SystemClock()
+    deadline = clock.monotonic() + seconds
+    while start_mark(pid) is not None:
+        assert clock.monotonic() < deadline, f"process {pid} lives on"
+        clock.sleep(0.01)
+
+
 def test_a_queue_killed_while_it_checks_blocks_nothing(
     repository: Repository, queue: MergeQueue, work: str, tmp_path: Path
 ) -> None:
@@ -231,7 +247,7 @@ def test_a_queue_killed_while_it_checks_blocks_nothing(
     check = int((tmp_path / "checking").read_text())
     killed.kill()
     killed.wait()
-    os.kill(check, signal.SIGKILL)
+    gone_within(check, seconds=10)
     assert tip(repository) == repository.head()
     assert isinstance(merge(queue, work), Merged)
 
