@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from anthropic.lib.streaming import AsyncMessageStream
 
-    from harness.anthropic_model import Endpoint
+    from harness.endpoint import Endpoint
     from harness.model import ModelRequest
 
 CONNECT_SECONDS = 5.0

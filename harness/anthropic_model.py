@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -14,19 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.anthropic_call import Connection
+    from harness.endpoint import Endpoint
     from harness.model import ModelRequest, Reply
 
-DEFAULT_ADDRESS = "https://api.anthropic.com"
 SILENCE_SECONDS = 90.0
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Endpoint:
-    """Where the model is, and how one gets in."""
-
-    address: str = DEFAULT_ADDRESS
-    api_key: str | None = None
-    auth_token: str | None = None  # used when there is no key
 
 
 class AnthropicModel:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordination.child import tool_environment
-from harness.anthropic_model import DEFAULT_ADDRESS, AnthropicModel, Endpoint
+from harness.anthropic_model import AnthropicModel
+from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.metered_model import MeteredModel
 from harness.recovery import RecoveringModel
 from harness.results import ResultFiles

@@ -12,7 +12,8 @@ import anyio.lowlevel
 import pytest
 
 from coordination.usage import Usage
-from harness.anthropic_model import AnthropicModel, Endpoint
+from harness.anthropic_model import AnthropicModel
+from harness.endpoint import Endpoint
 from harness.model import (
     CredentialsMissing,
     CredentialsRefused,
