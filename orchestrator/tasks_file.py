@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import yaml
 
+from coordination import layout
 from coordination.errors import TeamError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+NotBlank = Annotated[str, msgspec.Meta(pattern=r"\S")]  # the board refuses the same, but only after the start
+RoleName = Annotated[str, msgspec.Meta(pattern=f"^{layout.MEMBER_NAME.pattern}$")]
+Priority = Annotated[int, msgspec.Meta(ge=0, le=9)]
 
 
 @dataclass(eq=False)
@@ -27,13 +33,13 @@ class BadTasksFile(TeamError):
 class PlannedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One entry of the file."""
 
-    key: str  # how other entries name it
-    subject: str
+    key: NotBlank  # how other entries name it
+    subject: NotBlank
     description: str = ""
     needs: tuple[str, ...] = ()  # keys of tasks that must be completed first
     checks: tuple[str, ...] = ()  # names of the configuration, or commands
-    role: str | None = None  # only members of this role may claim it
-    priority: int = 5
+    role: RoleName | None = None  # only members of this role may claim it
+    priority: Priority = 5
     plan: bool = False  # no change before an approved plan
 
 
