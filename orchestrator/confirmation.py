@@ -78,6 +78,6 @@ class Confirmation:
         answer = (await self._console.ask(question)).lower()
         if answer in YES:
             return proposed
-        if answer.isdigit() and 0 < int(answer) <= proposed:
+        if answer.isdecimal() and 0 < int(answer) <= proposed:
             return int(answer)
         raise NotConfirmed(why="you did not say yes")

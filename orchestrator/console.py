@@ -38,7 +38,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "start_failed": "could not start {member}: {why}",
     "take_failed": "cannot begin a task: {error}",
     "released": "gives {subject} back: {why}",
-    "model_waits": "waits {seconds:.1f} s for the model: {error}",
+    "model_waits": "waits {seconds} s for the model: {error}",
     "model_gave_up": "gets no reply: {error}",
     "asked_to_stop": "asks {member} to stop",
     "ended": "ended {member}",
@@ -99,19 +99,26 @@ class Console:
         return f"{clock} {click.style(f'{who:<8}', fg=color, bold=True)} {words}"
 
 
-class _Facts(dict[str, Any]):
-    """The fields of an event; a list reads as its parts, and what is missing as a dash."""
+class _Facts(dict[str, str]):
+    """The fields of an event as words of a line; what is missing is a dash."""
 
     def __init__(self, event: Mapping[str, Any]) -> None:
-        super().__init__(
-            {
-                key: ", ".join(map(str, value)) if isinstance(value, list) else value
-                for key, value in event.items()
-            }
-        )
+        super().__init__({key: _word(value) for key, value in event.items()})
 
     def __missing__(self, key: str) -> str:
         return "-"
+
+
+def _word(value: Any) -> str:  # noqa: ANN401 - raw JSON
+    match value:
+        case None:
+            return "-"
+        case float():
+            return f"{value:.1f}"
+        case list():
+            return ", ".join(map(_word, value))
+        case _:  # a model wrote some of it: no line break and no escape sequence gets to the terminal
+            return "".join(letter if letter.isprintable() else " " for letter in str(value))
 
 
 class Stream:

@@ -1,0 +1,85 @@
+"""Nobody is started before the person agreed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination.records import Member, MemberState, Run
+from orchestrator.confirmation import Confirmation, Consent, NotConfirmed
+from orchestrator.proposal import Proposal
+from tests.support.console import ScriptedConsole
+from tests.support.people import a_task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordination.records import Task
+
+pytestmark = pytest.mark.anyio
+TASKS = [a_task(1)]
+TEAM = [Member(name=name, state=MemberState.STARTING) for name in ("alice", "bob", "carol")]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def propose(tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
+    run = Run(id="run_00000001", goal="Fix the shop")
+    return Proposal(run=run, tasks=tasks, members=members, checks={}, max_workers=4, repository="/shop")
+
+
+async def agreed(
+    console: ScriptedConsole, consent: Consent | None = None, *, members: Sequence[Member] = TEAM
+) -> int:
+    return await Confirmation(console, consent or Consent(), propose).ask(TASKS, members)
+
+
+@pytest.mark.parametrize(
+    ("answer", "members"), [("y", 3), ("yes", 3), ("YES", 3), ("2", 2), ("3", 3), ("1", 1)]
+)
+async def test_yes_starts_all_and_a_number_so_many(answer: str, members: int) -> None:
+    console = ScriptedConsole(answer)
+    assert await agreed(console) == members
+    assert "proposed team for: Fix the shop" in console.shown[0]
+    assert "a smaller number than 3" in console.asked[0]
+
+
+@pytest.mark.parametrize("answer", ["", "n", "no", "0", "4", "-1", "sure", "yess", "1.5", "²"])
+async def test_nothing_else_is_a_yes(answer: str) -> None:
+    with pytest.raises(NotConfirmed, match="you did not say yes"):
+        await agreed(ScriptedConsole(answer))
+
+
+async def test_a_yes_beforehand_is_shown_and_not_asked_for() -> None:
+    console = ScriptedConsole()
+    assert await agreed(console, Consent(yes=True)) == 3
+    assert "alice" in console.shown[0]
+
+
+async def test_a_number_beforehand_holds_even_where_nobody_can_be_asked() -> None:
+    assert await agreed(ScriptedConsole(), Consent(workers=2, may_ask=False)) == 2
+
+
+async def test_with_nobody_to_ask_the_proposal_is_printed_as_json_and_the_end_is_exit_code_3() -> None:
+    console = ScriptedConsole()
+    with pytest.raises(NotConfirmed, match="--yes or --workers N") as caught:
+        await agreed(console, Consent(may_ask=False))
+    assert caught.value.exit_code == 3
+    assert [member["name"] for member in json.loads(console.shown[-1])["members"]] == [
+        "alice",
+        "bob",
+        "carol",
+    ]
+
+
+async def test_a_program_gets_the_proposal_as_one_event() -> None:
+    console = ScriptedConsole(as_json=True)
+    with pytest.raises(NotConfirmed):
+        await agreed(console, Consent(may_ask=False))
+    (event,) = map(json.loads, console.shown)
+    assert (event["action"], event["run"]) == ("proposal", "run_00000001")

@@ -1,0 +1,69 @@
+"""The one screen that a person confirms."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from coordination.records import Member, MemberState, Run
+from orchestrator.proposal import Proposal, render
+from tests.support.people import a_task
+
+RUN = Run(id="run_00000001", goal="Fix the shop", branch="leadhand/run_00000001", base="0123456789abcdef")
+FIRST = a_task(1, subject="Round money", checks=("unit", "lint"))
+SECOND = a_task(2, subject="Total baskets", blocked_by=(FIRST.id,), plan_required=True)
+ALICE = Member(name="alice", state=MemberState.STARTING, role="coder", model="big-model", plan_required=True)
+BOB = Member(name="bob", state=MemberState.STARTING, reserved_task=FIRST.id)
+
+
+def proposal(**changes: Any) -> Proposal:
+    fields = {
+        "run": RUN,
+        "tasks": (FIRST, SECOND),
+        "members": (ALICE, BOB),
+        "checks": {"unit": "pytest"},
+        "max_workers": 4,
+        "repository": "/home/pat/shop",
+    }
+    return Proposal(**{**fields, **changes})
+
+
+def test_each_task_says_what_it_waits_for_and_what_proves_it() -> None:
+    lines = render(proposal()).splitlines()
+    assert "    1  Round money  (checks: unit, lint)" in lines
+    assert "    2  Total baskets  (after 1; no checks: ends unverified; plan first)" in lines
+
+
+def test_each_member_says_its_role_model_and_launcher() -> None:
+    lines = render(proposal()).splitlines()
+    assert "  alice        coder, big-model, local, plan first" in lines
+    assert "  bob          teammate, the lead's model, local" in lines
+
+
+def test_the_limits_say_where_the_work_goes_and_that_bash_is_real() -> None:
+    text = render(proposal())
+    assert "branch leadhand/run_00000001 of /home/pat/shop, from commit 0123456789ab\n" in text
+    assert "at most 4 members at a time; bash is real" in text
+
+
+def test_edits_that_the_team_does_not_see_are_named() -> None:
+    assert "not committed" not in render(proposal())
+    assert "because not committed: notes.txt, a.py" in render(proposal(unseen_edits=["notes.txt", "a.py"]))
+
+
+def test_a_need_outside_the_proposal_is_shown_by_its_id() -> None:
+    assert f"(after {FIRST.id}; " in render(proposal(tasks=(SECOND,)))
+
+
+def test_programs_get_the_same_as_json() -> None:
+    facts = json.loads(json.dumps(proposal(unseen_edits=["a.py"]).to_json()))
+    assert (facts["run"], facts["goal"], facts["limits"]) == (RUN.id, RUN.goal, {"max_workers": 4})
+    assert facts["tasks"][1] == {
+        "id": SECOND.id,
+        "subject": "Total baskets",
+        "blocked_by": [FIRST.id],
+        "checks": [],
+        "require_plan": True,
+    }
+    assert [member["reserved_task"] for member in facts["members"]] == [None, FIRST.id]
+    assert facts["unseen_edits"] == ["a.py"]
