@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from coordination import layout
 from coordination.events import EventTail
@@ -105,7 +108,8 @@ def usage_by_member(events: Iterable[dict[str, Any]], *, since: str = "") -> dic
     for event in events:
         if event.get("action") == "model_call" and str(event.get("at", "")) >= since:
             name = str(event.get("who", "")).partition("~")[0]
-            used[name] = used.get(name, Usage()) + Usage(**event.get("usage", {}))
+            with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
+                used[name] = used.get(name, Usage()) + msgspec.convert(event.get("usage"), Usage)
     return used
 
 

@@ -1,0 +1,160 @@
+"""What the report says of a run, from the disk alone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination import layout
+from coordination.events import EventLog
+from coordination.records import Run, Status, Task, TaskResult
+from coordination.task_drafts import TaskDraft
+from coordination.usage import Usage
+from orchestrator.report import Report, make_report, render, save_report, to_json, usage_by_member
+from tests.support.people import a_task, claimant, comes_alive, leads, stores_of
+
+if TYPE_CHECKING:
+    from coordination.stores import Stores
+    from coordination.team_root import Team
+
+RUN = Run(id="run_00000001", goal="Fix the shop", branch="leadhand/run_00000001", base="0123456789abcdef")
+PROVEN = TaskResult(text="rounded", verified=True)
+MERGED = a_task(1, Status.COMPLETED, result=PROVEN, merged="c0ffee")
+UNVERIFIED = a_task(2, Status.COMPLETED, result=TaskResult())
+FAILED = a_task(3, Status.FAILED, why="the checks refused completion 3")
+
+
+def of(*tasks: Task, words: str = "") -> Report:
+    return Report(run=RUN, tasks=tasks, steps=(), usage={}, words=words)
+
+
+@pytest.fixture
+def lead(team: Team) -> Stores:
+    return leads(team)
+
+
+def opened(lead: Stores) -> Run:
+    return lead.runs.open("Fix the shop", base="0" * 40)
+
+
+def one_task_done(team: Team, lead: Stores, run: Run) -> Task:
+    """Refused by its checks once, then completed by alice and merged."""
+    (task,) = lead.tasks.publish([lead.tasks.create([TaskDraft(subject="Round money", run=run.id)])[0].id])
+    alice = comes_alive(team, "alice")
+    own = stores_of(team, alice).tasks
+    token = own.claim(task.id, claimant(alice)).token or 0
+    own.refuse(task.id, token, TaskResult())
+    own.complete(task.id, token, commit="c0ffee", branch="b", result=PROVEN)
+    return lead.tasks.record_merge(task.id, "decade")
+
+
+# what is whole
+
+
+def test_a_run_is_whole_when_every_task_is_merged() -> None:
+    assert of(MERGED).is_whole
+    assert of(MERGED, a_task(4, Status.CANCELLED)).is_whole
+
+
+@pytest.mark.parametrize("task", [UNVERIFIED, FAILED, a_task(4), a_task(4, Status.COMPLETED, result=PROVEN)])
+def test_one_task_that_is_not_brought_back_makes_a_run_not_whole(task: Task) -> None:
+    report = of(MERGED, task)
+    assert not report.is_whole
+    assert report.open_tasks == [task]
+
+
+def test_a_run_without_tasks_is_not_whole() -> None:
+    assert not of().is_whole
+
+
+def test_a_task_that_was_done_again_counts_no_longer() -> None:
+    again = a_task(4, Status.COMPLETED, result=PROVEN, merged="decade", redo_of=FAILED.id)
+    assert of(MERGED, FAILED, again).is_whole
+    assert of(MERGED, FAILED, again).failed == []
+
+
+def test_work_without_passed_checks_is_unverified_and_named_so() -> None:
+    report = of(MERGED, UNVERIFIED)
+    assert report.unverified == [UNVERIFIED]
+    assert f"unverified, not merged without you: {UNVERIFIED.id} Task 2" in render(report)
+
+
+def test_an_open_task_is_named_with_its_reason() -> None:
+    assert f"open: {FAILED.id} [failed] Task 3 - the checks refused completion 3" in render(of(FAILED))
+
+
+def test_the_end_shows_how_to_look_at_the_branch_and_merge_it() -> None:
+    text = render(of(MERGED, words="All is well."))
+    assert "1 of 1 tasks done and merged\n\nAll is well." in text
+    assert "look:   git log --graph --oneline 0123456789ab..leadhand/run_00000001" in text
+    assert "merge:  git merge leadhand/run_00000001" in text
+
+
+def test_without_a_merge_no_branch_is_offered() -> None:
+    assert render(of(FAILED)).endswith("nothing was merged; your own branch and files are untouched")
+
+
+# from disk
+
+
+def test_the_story_says_who_did_what_in_order(team: Team, lead: Stores) -> None:
+    run = opened(lead)
+    one_task_done(team, lead, run)
+    steps = [(step.by.partition("~")[0], step.event) for step in make_report(team, lead.tasks, run).steps]
+    assert steps == [("alice", "claim"), ("alice", "refuse"), ("alice", "complete"), ("lead", "merge")]
+
+
+def test_the_story_is_told_in_words_with_times(team: Team, lead: Stores) -> None:
+    run = opened(lead)
+    one_task_done(team, lead, run)
+    text = render(make_report(team, lead.tasks, run))
+    assert "  03:04:05  alice~2    was refused by the checks on Round money\n" in text
+    assert "  03:04:05  lead~1     merged Round money" in text
+
+
+def test_tasks_of_another_run_are_not_told(team: Team, lead: Stores) -> None:
+    one_task_done(team, lead, opened(lead))
+    report = make_report(team, lead.tasks, RUN)
+    assert (report.tasks, report.steps) == ((), ())
+
+
+def test_usage_adds_up_by_name_over_incarnations_and_starts_with_the_run(team: Team, lead: Stores) -> None:
+    run = opened(lead)
+    call = {"calls": 1, "input_tokens": 10, "output_tokens": 2}
+    for who in ("lead~1", "alice~2", "alice~5"):
+        EventLog(team.directory, team.clock, who).record("model_call", usage=call)
+    used = make_report(team, lead.tasks, run).usage
+    assert used["alice"] == Usage(calls=2, input_tokens=20, output_tokens=4)
+    assert used["lead"].calls == 1
+    old = {"action": "model_call", "who": "bob~1", "at": "2025-01-01T00:00:00.000Z", "usage": call}
+    assert usage_by_member([old], since=run.at) == {}
+
+
+def test_usage_in_a_damaged_event_costs_no_report() -> None:
+    odd = [
+        {"action": "model_call", "who": "alice~2", "usage": usage} for usage in ({"cost": 1}, None, "x", {})
+    ]
+    good = {"action": "model_call", "who": "alice~2", "usage": {"calls": 1}}
+    assert usage_by_member([*odd, good])["alice"].calls == 1
+
+
+def test_the_table_shows_what_each_member_used_and_completed(team: Team, lead: Stores) -> None:
+    run = opened(lead)
+    one_task_done(team, lead, run)
+    usage = {"calls": 3, "input_tokens": 400, "cache_read_tokens": 5000, "output_tokens": 60}
+    EventLog(team.directory, team.clock, "alice~2").record("model_call", usage=usage)
+    row = next(line for line in render(make_report(team, lead.tasks, run)).splitlines() if "5000" in line)
+    assert row.split() == ["alice", "3", "400", "5000", "60", "Round", "money"]
+
+
+def test_the_report_lies_beside_the_run_as_json(team: Team, lead: Stores) -> None:
+    run = opened(lead)
+    task = one_task_done(team, lead, run)
+    report = make_report(team, lead.tasks, run, "All is well.")
+    save_report(team, report)
+    facts = json.loads((team.root / layout.report(run.id)).read_text(encoding="utf-8"))
+    assert facts == json.loads(json.dumps(to_json(report)))
+    assert (facts["open"], facts["unverified"], facts["summary"]) == ([], [], "All is well.")
+    assert [step["event"] for step in facts["steps"] if step["task"] == task.id][-1] == "merge"
