@@ -9,6 +9,7 @@ import anyio
 
 from agent_worker.briefing import briefing
 from coordination import layout
+from coordination.errors import TeamError
 from coordination.protocols import Kind, plan_state
 from coordination.records import Plan, PlanState, Status
 from coordination.task_rules import StaleToken
@@ -187,14 +188,26 @@ class Assignment:
             raise ToolFailure(
                 code="plan_not_approved", detail="a task cannot be completed before its plan is approved"
             )
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._keep_lease)
-            done = await self._off_loop(self._hand_in, summary)
-            group.cancel_scope.cancel()
+        if self.task and self.task.status.is_final:
+            raise ToolFailure(
+                code="already_final", detail=f"{self.task.id} is {self.task.status} already; end your turn"
+            )
+        done = await self._proven(summary)
         await self._off_loop(self._tell, done, summary)
         if done.refused:
             raise ToolFailure(code="checks_failed", detail=str(done))
         return str(done)
+
+    async def _proven(self, summary: str) -> HandedIn:
+        """Handed in while the lease is kept; what fails is raised as it is, not as a group."""
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._keep_lease)
+                done = await self._off_loop(self._hand_in, summary)
+                group.cancel_scope.cancel()
+        except* TeamError as errors:
+            raise errors.exceptions[0] from None
+        return done
 
     def _hand_in(self, summary: str) -> HandedIn:
         task = self._desk.task
