@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -12,7 +13,7 @@ from coordination import layout
 from coordination.errors import TeamError
 from coordination.protocols import Kind, plan_state
 from coordination.records import Plan, PlanState, Status
-from coordination.task_rules import StaleToken
+from coordination.task_rules import InvalidTransition, StaleToken
 from coordination.usage import Usage
 from harness.tool import NoWorkingDirectory, ToolFailure
 from workspace.desk import HandedIn, NoTask, checks_of, kept_branch
@@ -266,9 +267,10 @@ class Assignment:
     async def give_back(self, why: str) -> None:
         """The task is on the board again, with what was done kept in a commit."""
         task = self._desk.task
-        if task and task.status is Status.IN_PROGRESS and await self.problem() is None:
-            await self._off_loop(self._desk.give_back, why)
-            self._stores.events.record("released", task=task.id, subject=task.subject, why=why)
+        if task and task.status is Status.IN_PROGRESS:
+            with suppress(StaleToken, InvalidTransition):  # it was taken back before
+                await self._off_loop(self._desk.give_back, why)
+                self._stores.events.record("released", task=task.id, subject=task.subject, why=why)
         await self.leave()
 
     async def leave(self) -> None:

@@ -58,6 +58,8 @@ class Teammate:
         self._off_loop = OffLoop()
         self._pulse = Pulse()
         self.stores = open_stores(team, self.bearer)
+        self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
+        self._shutdown = Shutdown(self._beside, me=self.bearer)
         self.keeper = LeaseKeeper(
             Beat(team, self.bearer),
             team.clock,
@@ -94,7 +96,7 @@ class Teammate:
             settings=self._agent_settings(),
             events=self.stores.events,
             on_text=lambda _: self.keeper.checkpoint(),
-            stopping=lambda: lookout.shutdown.asked,
+            stopping=lambda: self._shutdown.asked,
         )
         return Worker(
             stores=self.stores,
@@ -134,19 +136,19 @@ class Teammate:
             self._team,
             self.stores.tasks,
             Worktrees(git, self._team.root),
-            Verifier(git, tree, environment),
+            Verifier(git, tree, environment, stopping=lambda: self._shutdown.at_once),
             claimant=Claimant(name=self._member.name, incarnation=self._incarnation, role=self._member.role),
             proof=self._proof(),
         )
 
     def _lookout(self) -> Lookout:
-        stores, ttl = self.stores.again(), self._settings.lease_ttl_seconds
+        stores, ttl = self._beside, self._settings.lease_ttl_seconds
         return Lookout(
             stores,
             self._pulse,
             wakeup=self.wakeup,
             off_loop=OffLoop(),
-            shutdown=Shutdown(stores, me=self.bearer),
+            shutdown=self._shutdown,
             sweep=Sweep(stores, ttl_seconds=ttl),
             ttl_seconds=ttl,
         )

@@ -18,6 +18,7 @@ class Shutdown:
 
     def __init__(self, stores: Stores, *, me: str) -> None:
         self.why: str | None = None
+        self.at_once = False  # not even a check that runs is waited for
         self._stores = stores
         self._me = me
 
@@ -25,9 +26,10 @@ class Shutdown:
     def asked(self) -> bool:
         return self.why is not None
 
-    def ask(self, why: str) -> None:
+    def ask(self, why: str, *, at_once: bool = False) -> None:
         """The process stops at the next point where it can."""
         self.why = self.why or why
+        self.at_once = self.at_once or at_once
 
     def look(self, *, ignored: Callable[[str], None]) -> None:
         """An open request to stop this very process is answered and obeyed; `ignored` hears of others."""

@@ -75,7 +75,7 @@ class Worker:
     async def _heed_signals(self, scope: anyio.CancelScope) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async for number in signals:
-                self._lookout.shutdown.ask(f"got {signal.Signals(number).name}")
+                self._lookout.shutdown.ask(f"got {signal.Signals(number).name}", at_once=True)
                 scope.cancel()
 
     async def _serve(self) -> None:

@@ -22,6 +22,25 @@ PATIENCE_SECONDS = 5.0  # between TERM and KILL
 _LOOK_SECONDS = 0.02
 
 
+# The command's first child waits for the end of our pipe, which comes with our end however we die, and
+# takes the group along: nobody else would ever stop it.
+_ON_A_LEASH = """\
+exec 3<&0 </dev/null
+(read -r line <&3; kill -9 0) >/dev/null 2>&1 &
+exec 3<&-
+exec /bin/sh -c "$1"
+"""
+
+
+def on_a_leash(command: str) -> list[str]:
+    """The arguments that run a shell command whose whole group dies when its starter does.
+
+    To be started as the leader of a session, with a pipe for its standard input that the starter
+    keeps open and never writes to; the command itself finds its input closed.
+    """
+    return ["/bin/sh", "-c", _ON_A_LEASH, "command", command]
+
+
 def tool_environment(
     extra: Mapping[str, str] | None = None,
     *,

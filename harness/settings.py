@@ -134,12 +134,12 @@ class Settings:
         default=600.0,
         metadata=entry("check.timeout_seconds", number_above(0), "Time limit of one check.", unit="s"),
     )
-    merge_patience_seconds: float = field(
-        default=60.0,
+    merge_retry_seconds: float = field(
+        default=10.0,
         metadata=entry(
-            "merge.patience_seconds",
+            "merge.retry_seconds",
             number_above(0),
-            "How long a finished commit waits for a branch that is in use before this is reported.",
+            "How often a merge that was held up, as by a branch in use, is tried again.",
             unit="s",
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from coordination.errors import TeamError
 from coordination.records import Status
 from coordination.task_drafts import TaskDraft
 from orchestrator.standing import mergeable
@@ -14,14 +15,19 @@ if TYPE_CHECKING:
     from coordination.records import Run, Task
     from coordination.stores import Stores
     from workspace.desk import Proof
-    from workspace.merge_queue import MergeQueue
+    from workspace.merge_queue import MergeOutcome, MergeQueue
 
 
 class Integration:
     """Brings the commits of completed, verified tasks back, one at a time."""
 
-    def __init__(self, stores: Stores, queue: MergeQueue, *, run: Run, proof: Proof) -> None:
+    def __init__(
+        self, stores: Stores, queue: MergeQueue, *, run: Run, proof: Proof, retry_seconds: float
+    ) -> None:
         self.held_up: dict[str, str] = {}  # task to reason, until a person acts
+        self._clock = stores.team.clock
+        self._retry_seconds = retry_seconds
+        self._next_try = 0.0
         self._store = stores.tasks
         self._record = stores.events.record
         self._queue = queue
@@ -31,43 +37,51 @@ class Integration:
     def step(self) -> bool:
         """One waiting commit was dealt with; False when none waits."""
         waiting = mergeable(self._store.all(self._run.id))
-        for task in waiting:
-            if task.id not in self.held_up:
-                self._bring_back(task)
-                return True
-        return False
+        fresh = [task for task in waiting if task.id not in self.held_up]
+        if not fresh and waiting and self._clock.monotonic() >= self._next_try:
+            fresh = waiting
+        if not fresh:
+            return False
+        return self._bring_back(fresh[0])
 
-    def try_again(self) -> None:
-        """What was held up is tried again at the next step."""
-        self.held_up.clear()
+    def _bring_back(self, task: Task) -> bool:
+        """False when the commit has to wait for a person."""
+        try:
+            outcome = self._merge(task)
+        except TeamError as error:  # the next one may do better; this one waits for a person
+            outcome = Held(why=str(error))
+        match outcome:
+            case Merged(commit=commit) | AlreadyThere(commit=commit):
+                self._store.record_merge(task.id, commit)
+                self._record("merged", task=task.id, subject=task.subject, commit=commit)
+            case Conflict():
+                self._do_again(task, _both_sides(outcome, self._run.branch))
+            case ChecksRed(results=results):
+                red = ", ".join(result.name for result in results if result.exit_code != 0)
+                self._do_again(task, f"merged with {self._run.branch} its checks fail: {red}")
+            case Held(why=why):
+                self._hold(task, why)
+                return False
+            case _:
+                assert_never(outcome)
+        self.held_up.pop(task.id, None)
+        return True
 
-    def _bring_back(self, task: Task) -> None:
+    def _hold(self, task: Task, why: str) -> None:
+        self._next_try = self._clock.monotonic() + self._retry_seconds
+        if self.held_up.get(task.id) != why:
+            self.held_up[task.id] = why
+            self._record("merge_held", task=task.id, subject=task.subject, why=why)
+
+    def _merge(self, task: Task) -> MergeOutcome:
         assert task.commit is not None
-        outcome = self._queue.merge(
+        return self._queue.merge(
             task.commit,
             branch=self._run.branch,
             base=self._run.base,
             message=f"Merge {task.subject}\n\nLeadhand-Task: {task.id}\nLeadhand-Member: {task.owner}",
             checks=checks_of(task, self._proof),
         )
-        match outcome:
-            case Merged(commit=commit) | AlreadyThere(commit=commit):
-                self._store.record_merge(task.id, commit)
-                self._record(
-                    "merged", task=task.id, subject=task.subject, commit=commit, branch=self._run.branch
-                )
-            case Conflict(files=files):
-                self._do_again(
-                    task, f"its changes conflict with the branch {self._run.branch} in {', '.join(files)}"
-                )
-            case ChecksRed(results=results):
-                red = ", ".join(result.name for result in results if result.exit_code != 0)
-                self._do_again(task, f"merged with {self._run.branch} its checks fail: {red}")
-            case Held(why=why):
-                self.held_up[task.id] = why
-                self._record("merge_held", task=task.id, subject=task.subject, why=why)
-            case _:
-                assert_never(outcome)
 
     def _do_again(self, task: Task, why: str) -> None:
         """The work goes back: a new task that names the old one and starts from the newest state."""
@@ -92,3 +106,9 @@ class Integration:
                 self._store.add_edges(dependent, [again.id])
         self._store.publish([again.id])
         self._record("sent_back", task=task.id, subject=task.subject, why=why, again=again.id)
+
+
+def _both_sides(conflict: Conflict, branch: str) -> str:
+    """Which files, and who did what to them on either side."""
+    ours, theirs = "; ".join(conflict.ours_says), "; ".join(conflict.theirs_says)
+    return f"it conflicts with {branch} in {', '.join(conflict.files)} (there: {ours}; here: {theirs})"

@@ -126,6 +126,7 @@ class Lead:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for number in signals:
                 self._stopped_by = signal.Signals(number)
+                self._parts.is_stopping = True
                 self._console.say(f"{self._stopped_by.name}: stopping the team …")
                 scope.cancel()
 

@@ -63,6 +63,7 @@ class LeadParts:
         self.stores = opened.stores  # of the conversation
         self.background: Stores = opened.stores.again()  # of everything that goes on beside it
         self.bearer = layout.bearer("lead", opened.term)
+        self.is_stopping = False  # not even a check that runs is waited for
         self.pulse = Pulse()
         self.off_loop = OffLoop()
         self.behind = OffLoop()  # for `background`
@@ -140,13 +141,20 @@ class LeadParts:
 
     def _verifier(self, purpose: str) -> Verifier:
         tree = self.opened.team.root / f"{layout.VERIFY_TREE}-{purpose}"
-        return Verifier(self.opened.git, tree, tool_environment(passed=self.settings.environment_pass))
+        environment = tool_environment(passed=self.settings.environment_pass)
+        return Verifier(self.opened.git, tree, environment, stopping=lambda: self.is_stopping)
 
     def _integration(self) -> Integration:
         queue = MergeQueue(
             self.opened.git, self._verifier("merge"), timeout_seconds=self.settings.check_timeout_seconds
         )
-        return Integration(self.opened.stores.again(), queue, run=self.opened.run, proof=self._proof())
+        return Integration(
+            self.opened.stores.again(),
+            queue,
+            run=self.opened.run,
+            proof=self._proof(),
+            retry_seconds=self.settings.merge_retry_seconds,
+        )
 
     def _desk(self) -> Desk:
         return Desk(

@@ -87,4 +87,6 @@ def standing(
     if waiting:
         served = [task for task in waiting if not task.roles or set(task.roles) & set(roles)]
         return Standing.GOING if roles and served else Standing.STUCK
-    return Standing.STUCK if dead or held_up else Standing.DRAINED
+    if held_up:
+        return Standing.WAITING
+    return Standing.STUCK if dead else Standing.DRAINED

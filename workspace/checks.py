@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coordination.child import end_group
+from coordination.child import end_group, on_a_leash
 from coordination.clock import Clock, SystemClock
 from coordination.errors import TeamError
 from coordination.records import CheckResult
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 OUTPUT_BYTES = 8000  # the end of what a check printed; the reason of a failure is there
 GRACE_SECONDS = 2.0  # between SIGTERM and SIGKILL to a check that ran out of time
 _LOOK_SECONDS = 0.05  # how late the end of a check is seen while a child of it holds its output open
-# The check's first child waits for the end of our pipe, which comes with our end however we die, and
-# takes the group along: nobody else would ever stop an endless check.
-_ON_A_LEASH = """\
-exec 3<&0 </dev/null
-(read -r line <&3; kill -9 0) >/dev/null 2>&1 &
-exec 3<&-
-exec /bin/sh -c "$1"
-"""
 # Python takes compiled code for current when source size and time in whole seconds are the same, which
 # two commits checked within one second can have.
 _NO_STALE_CODE = {"PYTHONDONTWRITEBYTECODE": "1"}
@@ -115,7 +107,7 @@ class Verifier:
     ) -> CheckResult:
         started = self._clock.monotonic()
         with subprocess.Popen(
-            ["/bin/sh", "-c", _ON_A_LEASH, "check", command],
+            on_a_leash(command),
             cwd=self._tree,
             env=dict(environment),
             stdin=subprocess.PIPE,

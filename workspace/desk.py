@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from coordination import layout
 from coordination.errors import TeamError
 from coordination.records import CheckResult, Status, Task, TaskResult
 from workspace.checks import passed
+from workspace.worktrees import CannotCombine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +44,17 @@ class LeaseBroken(TeamError):
     says = "Invalid task assignment {task}: {why}; stop working on it"
 
 
+@dataclass(eq=False)
+class UnknownCheck(TeamError):
+    """A task asks for a check that nobody defined, so nothing can prove it."""
+
+    task: str
+    check: str
+    says = (
+        "{task} asks for the check {check!r}, which no configuration defines; only the person can mend that"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Proof:
     """How completions are proven."""
@@ -68,9 +81,12 @@ class HandedIn:
 
 
 def checks_of(task: Task, proof: Proof) -> dict[str, str]:
-    """The commands that prove this task, by name, those of every task first."""
+    """The commands that prove this task, by name, those of every task first. Raises UnknownCheck."""
     names = dict.fromkeys((*proof.every_task, *task.checks))
-    return {name: proof.checks[name] for name in names if name in proof.checks}
+    for name in names:
+        if name not in proof.checks:
+            raise UnknownCheck(task=task.id, check=name)
+    return {name: proof.checks[name] for name in names}
 
 
 def _refusal(task: Task, refused: tuple[CheckResult, ...]) -> str:
@@ -118,17 +134,23 @@ class Desk:
         """
         token = task.token or 0
         try:
-            path = self._trees.create(
-                f"{task.id}-{token}",
-                base=self._trees.newest(run.branch, run.base),
-                also=self._to_bring_in(task),
-            )
+            path = self._make_tree(task, run)
             start = self._trees.head(path)
         except TeamError as error:
             self._store.release(task.id, token, f"no worktree could be made: {error}")
             raise
         self.task = self._store.bind(task.id, token, worktree=layout.worktree(path.name), base=start)
         return self.task
+
+    def _make_tree(self, task: Task, run: Run) -> Path:
+        name, base = f"{task.id}-{task.token}", self._trees.newest(run.branch, run.base)
+        blockers = [self._store.get(blocker) for blocker in task.blocked_by]
+        wanted = [blocker.commit for blocker in blockers if blocker.commit and not blocker.merged]
+        former = self._trees.last_commit(task.worktree) if task.worktree else None
+        if former:
+            with suppress(CannotCombine):  # it contradicts the newest state; its branch keeps it
+                return self._trees.create(name, base=base, also=[*wanted, former])
+        return self._trees.create(name, base=base, also=wanted)
 
     def go_on(self, task: Task) -> None:
         """A task that was resumed under a new token is worked on again in the tree it has."""
@@ -157,12 +179,10 @@ class Desk:
             raise NoTask
         return self._team.root / self.task.worktree
 
-    def commit(self) -> str:
+    def _commit(self, task: Task) -> str:
         """All that the tree holds is in a commit, kept under a branch of its own; its id."""
-        task = self._held()
-        commit = self._trees.snapshot(
-            self.tree, message=task.subject, member=self.claimant.name, task=task.id
-        )
+        path = self._team.root / (task.worktree or "")
+        commit = self._trees.snapshot(path, message=task.subject, member=self.claimant.name, task=task.id)
         self._trees.keep(kept_branch(task), commit)
         return commit
 
@@ -175,7 +195,7 @@ class Desk:
         if problem := self.problem():
             raise problem
         task = self._held()
-        commit = self.commit()
+        commit = self._commit(task)
         checks = self._verifier.verify(
             commit, checks_of(task, self._proof), self._proof.timeout_seconds, task=task.id
         )
@@ -192,7 +212,7 @@ class Desk:
     def not_handed_in(self, usage: Usage) -> HandedIn:
         """The member ended its turn without handing in: on record like a refusal by the checks."""
         task = self._held()
-        result = self._result(self.commit(), "the turn ended without complete_task", usage, ())
+        result = self._result(self._commit(task), "the turn ended without complete_task", usage, ())
         self.task = self._store.refuse(task.id, task.token or 0, result)
         return HandedIn(task=self.task)
 
@@ -210,17 +230,15 @@ class Desk:
         task = self.task
         if task is None:
             return
-        self.commit()
-        self._store.release(task.id, task.token or 0, why)
         self.task = None
+        try:
+            commit: str | None = self._commit(task)
+        except TeamError as error:  # the tree is gone: that must not keep the task
+            commit, why = None, f"{why}; nothing could be kept: {error}"
+        branch = kept_branch(task) if commit else None
+        self._store.release(task.id, task.token or 0, why, commit=commit, branch=branch)
 
     def _held(self) -> Task:
         if self.task is None:
             raise NoTask
         return self.task
-
-    def _to_bring_in(self, task: Task) -> list[str]:
-        blockers = (self._store.get(blocker) for blocker in task.blocked_by)
-        wanted = [blocker.commit for blocker in blockers if blocker.commit and not blocker.merged]
-        former = self._trees.last_commit(task.worktree) if task.worktree else None
-        return [*wanted, *([former] if former else [])]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from subprocess import DEVNULL, STDOUT  # noqa: TID251 - this module starts the processes of tools
+from subprocess import PIPE, STDOUT  # noqa: TID251 - this module starts the processes of tools
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio import to_thread
 
-from coordination.child import end_group
+from coordination.child import end_group, on_a_leash
 from coordination.clock import SystemClock
 from harness.tool import Effect, NoWorkingDirectory, Tool, ToolContext, ToolFailure, closed
 
@@ -90,11 +90,11 @@ async def run_process(
     """
     if not await anyio.Path(cwd).is_dir():
         raise NoWorkingDirectory(why=f"{cwd} is gone")
-    argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+    argv = on_a_leash(command) if isinstance(command, str) else list(command)
     kept = BoundedOutput(kept_bytes)
     with anyio.CancelScope(shield=True):  # cancelled half way, a start would leave its process behind
         process = await anyio.open_process(
-            argv, stdin=DEVNULL, stderr=STDOUT, cwd=cwd, env=dict(environment), start_new_session=True
+            argv, stdin=PIPE, stderr=STDOUT, cwd=cwd, env=dict(environment), start_new_session=True
         )
     try:
         status = await _follow(process, kept, timeout_seconds, progress)
