@@ -26,7 +26,7 @@ class UnknownRequest(TeamError):
     """No question has this id."""
 
     request: str
-    says = "there is no request {request}; list the open ones with `leadhand approvals`"
+    says = "there is no request {request}; `leadhand status` lists the open ones"
 
 
 @dataclass(eq=False)
