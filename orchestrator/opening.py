@@ -12,7 +12,9 @@ from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.member_rules import InvalidMemberChange
 from coordination.process import this_process
+from coordination.records import MemberState
 from coordination.requests import AlreadyDecided
+from coordination.roster import GONE
 from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
 from workspace.git import Git, open_repository
@@ -106,15 +108,20 @@ def take_term(team: Team, *, ttl_seconds: float) -> int:
 
 
 def stamp(stores: Stores, term: int) -> None:
-    """The term stands in everything that a predecessor might still want to change (DESIGN 12)."""
+    """The term stands in everything that a predecessor might still want to change (DESIGN 12).
+
+    A start that it left behind is called off: nobody watches that process, or none was ever made.
+    """
     stores.tasks.begin_term()
     for asked in stores.requests.open():
         if asked.term < term:
             with suppress(AlreadyDecided):  # the answer was on its way
                 stores.requests.stamp(asked.question.id)
     for member in stores.roster.all():
-        if member.state not in {"closed", "withdrawn"}:
-            with suppress(InvalidMemberChange):  # it has just closed
+        with suppress(InvalidMemberChange):  # it has just closed, or come alive
+            if member.state is MemberState.STARTING:
+                stores.roster.withdraw(member.name, member.spawn_id, "the lead that asked for it has ended")
+            elif member.state not in GONE:
                 stores.roster.update(member.name, None)
 
 
