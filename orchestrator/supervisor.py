@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.child import end_group
+from coordination.member_rules import InvalidMemberChange
 from coordination.process import known_dead, this_process
 from coordination.records import MemberState
 from orchestrator.launchers.launcher import StartOrder
@@ -62,12 +63,8 @@ class Supervisor:
 
     def stop_all(self, *, patience_seconds: float) -> None:
         """Nobody is left: asked first, ended after the patience, verified gone."""
-        members = self.living()
-        for member in members:
-            if member.state is MemberState.STARTING:
-                self._stores.roster.withdraw(member.name, member.spawn_id, "the team is stopped")
-            else:
-                ask_to_stop(self._stores, member)
+        for member in self.living():
+            self._ask_to_end(member)
         deadline = self._team.clock.monotonic() + patience_seconds
         while self.living() and self._team.clock.monotonic() < deadline:
             self._team.clock.sleep(LOOK_SECONDS)
@@ -77,6 +74,16 @@ class Supervisor:
         for process in self._started.values():
             process.stop(patience_seconds=patience_seconds)
         self._started.clear()
+
+    def _ask_to_end(self, member: Member) -> None:
+        if member.state is MemberState.STARTING:
+            try:
+                self._stores.roster.withdraw(member.name, member.spawn_id, "the team is stopped")
+            except InvalidMemberChange:  # it has just come alive
+                member = self._stores.roster.member(member.name) or member
+            else:
+                return
+        ask_to_stop(self._stores, member)
 
     def _end(self, member: Member) -> None:
         """A member that did not stop by itself, whoever started it, is ended where that can be done."""
@@ -91,6 +98,7 @@ class Supervisor:
         me = this_process()
         return bool(
             member.process
+            and member.process != me  # this lead may be the one that was burying the name
             and (member.process.boot, member.process.pid_namespace) == (me.boot, me.pid_namespace)
             and not known_dead(member.process, me)
         )

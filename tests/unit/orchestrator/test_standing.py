@@ -61,7 +61,7 @@ def test_a_question_that_holds_nothing_up_does_not_keep_the_run_open() -> None:
     assert stands(MERGED, questions=1) is Standing.DRAINED
 
 
-def test_what_the_merge_queue_cannot_bring_back_is_stuck_when_nothing_else_goes_on() -> None:
+def test_what_the_merge_queue_cannot_bring_back_waits_for_the_person_when_nothing_else_goes_on() -> None:
     held_up = {TO_MERGE.id: "its branch is checked out"}
     assert standing([TO_MERGE], roles=(), questions=0, held_up=held_up) is Standing.WAITING
     assert standing([TO_MERGE, WORKING], roles=(), questions=0, held_up=held_up) is Standing.GOING

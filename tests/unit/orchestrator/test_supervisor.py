@@ -1,0 +1,193 @@
+"""Members are started, missed when they end, and nobody is left at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination import layout
+from coordination.protocols import Kind
+from coordination.records import Member, MemberState
+from orchestrator.supervisor import Supervisor
+from tests.support.clock import FakeClock
+from tests.support.launcher import FakeLauncher
+from tests.support.people import comes_alive, dead, elsewhere, leads
+
+if TYPE_CHECKING:
+    from coordination.stores import Stores
+    from collections.abc import Callable
+
+    from coordination.identity import ProcessIdentity
+    from coordination.team_root import Team
+
+
+class OnSleep(FakeClock):
+    """Somebody else does something while the supervisor waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.then: Callable[[], object] = lambda: None
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        then, self.then = self.then, lambda: None
+        then()
+
+
+@pytest.fixture
+def clock() -> OnSleep:
+    return OnSleep()
+
+
+@pytest.fixture
+def lead(team: Team) -> Stores:
+    return leads(team)
+
+
+@pytest.fixture
+def launcher() -> FakeLauncher:
+    return FakeLauncher()
+
+
+@pytest.fixture
+def supervisor(lead: Stores, launcher: FakeLauncher) -> Supervisor:
+    return Supervisor(lead, launcher, settings={"model.api_key": "secret"})
+
+
+def state(lead: Stores, name: str) -> MemberState:
+    member = lead.roster.member(name)
+    assert member
+    return member.state
+
+
+def launched(supervisor: Supervisor, lead: Stores, name: str = "alice") -> Member:
+    member = lead.roster.start(name)
+    supervisor.launch(member)
+    return member
+
+
+def stops(lead: Stores, name: str) -> Callable[[], object]:
+    """The member leaves by itself."""
+
+    def leave() -> None:
+        member = lead.roster.member(name)
+        assert member
+        assert member.incarnation
+        lead.roster.closing(name, member.incarnation)
+        lead.roster.closed(name, member.incarnation, {})
+
+    return leave
+
+
+def test_a_start_passes_the_spawn_id_and_the_settings_of_the_lead(
+    supervisor: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    member = launched(supervisor, lead)
+    (order,) = launcher.orders
+    assert (order.name, order.spawn_id, order.root) == ("alice", member.spawn_id, lead.team.root)
+    assert order.log == lead.team.root / layout.process_log("alice")
+    assert order.settings == {"model.api_key": "secret"}
+
+
+def test_a_start_whose_process_ends_before_it_came_alive_is_withdrawn(
+    supervisor: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    launched(supervisor, lead)
+    supervisor.look()
+    assert state(lead, "alice") is MemberState.STARTING
+    launcher.processes["alice"].exit_code = 1
+    supervisor.look()
+    member = lead.roster.member("alice")
+    assert member
+    assert member.state is MemberState.WITHDRAWN
+    assert "ended with 1 before it came alive; see .team/logs/alice.log" in member.why
+
+
+def test_the_end_of_a_member_that_lived_is_left_to_the_sweep(
+    supervisor: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    lead.roster.come_alive("alice", launched(supervisor, lead).spawn_id)
+    launcher.processes["alice"].exit_code = -9
+    supervisor.look()
+    assert state(lead, "alice") is MemberState.ALIVE
+
+
+def test_who_is_closed_or_withdrawn_is_not_counted(supervisor: Supervisor, lead: Stores, team: Team) -> None:
+    comes_alive(team, "alice")
+    comes_alive(team, "bob")
+    lead.roster.start("carol")
+    lead.roster.start("dave")
+    lead.roster.withdraw("carol", _spawn(lead, "carol"))
+    stops(lead, "bob")()
+    assert [member.name for member in supervisor.living()] == ["alice", "dave"]
+
+
+def _spawn(lead: Stores, name: str) -> str:
+    member = lead.roster.member(name)
+    assert member
+    return member.spawn_id
+
+
+# the end of the team
+
+
+def test_a_member_that_stops_when_asked_is_not_forced(
+    supervisor: Supervisor, lead: Stores, launcher: FakeLauncher, clock: OnSleep
+) -> None:
+    lead.roster.come_alive("alice", launched(supervisor, lead).spawn_id)
+    launcher.processes["alice"].exit_code = 0
+    clock.then = stops(lead, "alice")
+    supervisor.stop_all(patience_seconds=5)
+    (asked,) = lead.requests.open()
+    assert (asked.question.kind, asked.question.subject) == (Kind.SHUTDOWN, "alice~2")
+    assert not launcher.processes["alice"].stopped
+    assert supervisor.living() == []
+
+
+def test_a_member_that_does_not_stop_is_ended_after_the_patience(
+    supervisor: Supervisor, lead: Stores, launcher: FakeLauncher, clock: FakeClock
+) -> None:
+    lead.roster.come_alive("alice", launched(supervisor, lead).spawn_id)
+    before = clock.monotonic()
+    supervisor.stop_all(patience_seconds=5)
+    assert launcher.processes["alice"].stopped
+    assert clock.monotonic() - before == pytest.approx(5, abs=0.2)
+
+
+def test_a_start_under_way_is_called_off_and_its_process_ended(
+    supervisor: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    launched(supervisor, lead)
+    supervisor.stop_all(patience_seconds=5)
+    assert state(lead, "alice") is MemberState.WITHDRAWN
+    assert launcher.processes["alice"].stopped
+
+
+def test_a_member_that_comes_alive_in_that_very_moment_is_asked_instead(
+    lead: Stores, launcher: FakeLauncher
+) -> None:
+    supervisor = Supervisor(lead, launcher, settings={})
+    start = launched(supervisor, lead)
+    lead.roster.come_alive("alice", start.spawn_id)
+    supervisor._ask_to_end(start)  # as it was listed
+    assert [asked.question.subject for asked in lead.requests.open()] == ["alice~2"]
+
+
+@pytest.mark.parametrize("process", [dead(), elsewhere()])
+def test_a_member_that_cannot_be_reached_from_here_is_not_signalled(
+    supervisor: Supervisor, lead: Stores, team: Team, process: ProcessIdentity
+) -> None:
+    comes_alive(team, "alice", process)
+    supervisor.stop_all(patience_seconds=0.2)
+    assert state(lead, "alice") is MemberState.ALIVE
+
+
+def test_the_lead_never_ends_itself_for_a_name_that_it_was_burying(
+    supervisor: Supervisor, lead: Stores, team: Team
+) -> None:
+    alice = comes_alive(team, "alice", dead())
+    buried = lead.roster.supersede(
+        "alice", alice.incarnation or 0, "dead"
+    )  # the disk filled before it closed
+    assert not supervisor._is_reachable(buried)
