@@ -13,6 +13,7 @@ import anyio
 
 from agent_worker.compose import Teammate
 from coordination.errors import TeamError
+from coordination.profile import agree_on_profile
 from coordination.roster import Roster
 from coordination.team_root import open_team
 from harness.settings import load_settings
@@ -67,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = json.load(sys.stdin) if options.settings_on_stdin else {}
         team = open_team(options.team.resolve())
+        agree_on_profile(team)
         settings = load_settings(team.root, given)
         serve(team, join(team, options.name, options.spawn_id, settings), settings)
     except TeamError as error:

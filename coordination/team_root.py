@@ -72,7 +72,6 @@ def create_team(root: Path, repository: Path, *, clock: Clock | None = None) -> 
         "format": FORMAT,
         "team": new_id("team"),
         "repository": os.path.relpath(repository, root),
-        "profile": "local",
         "made_at": iso(clock.now()),
     }
     directory.publish(layout.TEAM_FILE, pretty(document))  # a lost race opens the winner's

@@ -12,6 +12,7 @@ from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.member_rules import InvalidMemberChange
 from coordination.process import this_process
+from coordination.profile import agree_on_profile
 from coordination.records import MemberState
 from coordination.requests import AlreadyDecided
 from coordination.roster import GONE
@@ -65,12 +66,13 @@ class Opened:
 def make_team(start: Path, team_directory: Path | None) -> tuple[Team, Git]:
     """The team of the repository around `start`, made if there is none yet.
 
-    Raises NotARepository, NoCommitYet, GitMissing, ForeignDirectory.
+    Raises NotARepository, NoCommitYet, GitMissing, ForeignDirectory, OtherHost.
     """
     git = open_repository(start)
     root = team_directory.resolve() if team_directory else git.place.tree
     root.mkdir(parents=True, exist_ok=True)
     team = create_team(root, git.place.tree)
+    agree_on_profile(team)
     hide(git, root, layout.TOP_LEVEL)
     return team, git
 

@@ -144,13 +144,14 @@ def _say_tests(when: str, green: bool) -> None:  # noqa: FBT001 - what is said
 
 
 def _show_ways(root: Path, branch: str) -> None:
+    command = "leadhand" if shutil.which("leadhand") else str(Path(sys.executable).with_name("leadhand"))
     click.echo(
         f"\nlook at it:\n"
         f"  cd {root}\n"
-        f"  leadhand status                      who did what\n"
-        f"  cat .tasks/task_*.json               the tasks, as the team sees them\n"
-        f"  ls .tasks/log/*                      every version of each task\n"
-        f"  cat mailboxes/lead.jsonl             what the lead was told\n"
+        f"  {command} status\n"
+        f"  cat .tasks/task_*.json       the tasks, as the team sees them\n"
+        f"  ls .tasks/log/*              every version of each task\n"
+        f"  cat mailboxes/lead.jsonl     what the lead was told\n"
         f"  git log --graph --oneline {branch}\n"
-        f"  leadhand demo --clean                remove it (run it one directory above)"
+        f"  cd .. && {command} demo --clean"
     )
