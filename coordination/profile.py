@@ -45,7 +45,7 @@ class ProfileRules:
         return Profile(record.body["profile"]), record.body["host"]
 
 
-class _Known(Exception):  # noqa: N818 - a way out of a draft, no error
+class _Known(Exception):
     """Somebody said it before."""
 
 
