@@ -50,22 +50,22 @@ class Confirmation:
         self._consent = consent
         self._propose = propose
 
-    async def ask(self, tasks: Sequence[Task], members: Sequence[Member]) -> int:
-        """How many members may start. Raises NotConfirmed."""
+    async def ask(self, tasks: Sequence[Task], members: Sequence[Member], *, working: int = 0) -> int:
+        """How many members there may be, those that work already among them. Raises NotConfirmed."""
         proposal = self._propose(tasks, members)
         if self._consent.workers is not None:
             self._show(proposal)
             return self._consent.workers
         if self._consent.yes:
             self._show(proposal)
-            return len(members)
+            return working + len(members)
         if not self._consent.may_ask:
             self._console.emit({"action": "proposal", **proposal.to_json()})
             if not self._console.as_json:
                 self._console.say(json.dumps(proposal.to_json(), indent=2, ensure_ascii=False))
             raise NotConfirmed(why="a person has to confirm it; say --yes or --workers N beforehand")
         self._show(proposal)
-        return await self._number(len(members))
+        return working + await self._number(len(members))
 
     def _show(self, proposal: Proposal) -> None:
         if self._console.as_json:

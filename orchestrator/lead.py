@@ -203,7 +203,10 @@ class Lead:
         """The turn is over: what it made may be claimed, and who it asked for starts if the person agrees."""
         parts = self._parts
         tasks = await parts.behind(self._tasks)
-        agreed = await self._confirmation.ask(tasks, parts.host.waiting) if parts.host.waiting else None
+        agreed = None
+        if parts.host.waiting:
+            working = await parts.behind(parts.host.working)
+            agreed = await self._confirmation.ask(tasks, parts.host.waiting, working=working)
         await parts.behind(self._begin, [task.id for task in tasks if task.status is Status.HELD], agreed)
 
     def _begin(self, held: Sequence[str], agreed: int | None) -> None:

@@ -107,10 +107,14 @@ class HostOfLead:
             self._stores.roster.withdraw(member.name, member.spawn_id, f"nothing to reserve: {error}")
             raise
 
+    def working(self) -> int:
+        """How many members are there or on their way, without those that wait for the person's word."""
+        return len(self._supervisor.living()) - len(self.waiting)
+
     def launch_waiting(self, members: int) -> None:
-        """The person agreed to this many members: they are launched, the others called off."""
+        """The person agreed to this many members in all: they are launched, the others called off."""
         self.confirmed = members
-        room = max(0, members - len(self._supervisor.living()) + len(self.waiting))
+        room = max(0, members - self.working())
         for member in self.waiting[:room]:
             self._supervisor.launch(member)
         for member in self.waiting[room:]:

@@ -33,10 +33,8 @@ def propose(tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
     return Proposal(run=run, tasks=tasks, members=members, checks={}, max_workers=4, repository="/shop")
 
 
-async def agreed(
-    console: ScriptedConsole, consent: Consent | None = None, *, members: Sequence[Member] = TEAM
-) -> int:
-    return await Confirmation(console, consent or Consent(), propose).ask(TASKS, members)
+async def agreed(console: ScriptedConsole, consent: Consent | None = None, *, working: int = 0) -> int:
+    return await Confirmation(console, consent or Consent(), propose).ask(TASKS, TEAM, working=working)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +81,16 @@ async def test_a_program_gets_the_proposal_as_one_event() -> None:
         await agreed(console, Consent(may_ask=False))
     (event,) = map(json.loads, console.shown)
     assert (event["action"], event["run"]) == ("proposal", "run_00000001")
+
+
+@pytest.mark.parametrize(
+    ("answer", "consent", "total"), [("yes", Consent(), 5), ("1", Consent(), 3), ("", Consent(yes=True), 5)]
+)
+async def test_a_yes_to_further_members_is_one_beside_those_that_work(
+    answer: str, consent: Consent, total: int
+) -> None:
+    assert await agreed(ScriptedConsole(answer), consent, working=2) == total
+
+
+async def test_a_number_beforehand_is_the_whole_team() -> None:
+    assert await agreed(ScriptedConsole(), Consent(workers=4), working=2) == 4

@@ -15,10 +15,10 @@ from tests.support.launcher import FakeLauncher
 from tests.support.people import comes_alive, dead, elsewhere, leads
 
 if TYPE_CHECKING:
-    from coordination.stores import Stores
     from collections.abc import Callable
 
     from coordination.identity import ProcessIdentity
+    from coordination.stores import Stores
     from coordination.team_root import Team
 
 
