@@ -20,6 +20,9 @@ demo: $(VENV)/.run
 test: check
 	$(BIN) -m pytest -n 2 --dist worksteal tests/property tests/git tests/process
 
+stress: $(VENV)/.dev
+	$(BIN) -m pytest -n 2 -m stress --timeout 1800 tests
+
 check: $(VENV)/.dev
 	$(BIN) -m ruff format --check --quiet .
 	$(BIN) -m ruff check --quiet .
