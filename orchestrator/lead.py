@@ -20,6 +20,7 @@ from orchestrator.briefs import end_brief, nobody_works_brief
 from orchestrator.ending import end_run
 from orchestrator.report import Report, make_report, save_report
 from orchestrator.standing import Standing, standing
+from orchestrator.status import open_questions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,10 +220,10 @@ class Lead:
 
     def _standing(self) -> Standing:
         parts = self._parts
-        questions = [asked for asked in parts.background.requests.open() if asked.question.reviewer == PERSON]
+        questions = [asked for asked in open_questions(parts.background) if asked.question.reviewer == PERSON]
         return standing(
             self._tasks(),
-            roles={member.role for member in parts.supervisor.living()},
+            members={member.name: member.role for member in parts.supervisor.living()},
             questions=len(questions),
             held_up=parts.integration.held_up,
         )

@@ -68,11 +68,11 @@ def lost(tasks: Iterable[Task]) -> dict[str, str]:
 def standing(
     tasks: Collection[Task],
     *,
-    roles: Collection[str],
+    members: Mapping[str, str],
     questions: int,
     held_up: Mapping[str, str] | None = None,
 ) -> Standing:
-    """Where the run stands, given the roles of live members and the questions that wait for a person.
+    """Where the run stands, given live members with their roles and the questions that wait for a person.
 
     `held_up` are the completed tasks that the merge queue cannot bring back until a person acts.
     """
@@ -85,8 +85,12 @@ def standing(
     if working or merging:
         return Standing.GOING
     if waiting:
-        served = [task for task in waiting if not task.roles or set(task.roles) & set(roles)]
-        return Standing.GOING if roles and served else Standing.STUCK
+        served = any(_may_take(task, *member) for task in waiting for member in members.items())
+        return Standing.GOING if served else Standing.STUCK
     if held_up:
         return Standing.WAITING
     return Standing.STUCK if dead else Standing.DRAINED
+
+
+def _may_take(task: Task, name: str, role: str) -> bool:
+    return (not task.roles or role in task.roles) and task.reserved_for in {None, name}

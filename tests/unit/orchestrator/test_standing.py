@@ -18,7 +18,7 @@ AFTER_1 = a_task(4, blocked_by=(task_id(1),))
 
 
 def stands(*tasks: Task, roles: tuple[str, ...] = ("teammate",), questions: int = 0) -> Standing:
-    return standing(tasks, roles=roles, questions=questions)
+    return standing(tasks, members={f"{role}-1": role for role in roles}, questions=questions)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,12 @@ def test_a_task_for_roles_needs_a_live_member_of_one_of_them() -> None:
     assert stands(task, roles=("teammate", "reviewer")) is Standing.GOING
 
 
+def test_a_task_that_is_reserved_for_somebody_who_is_gone_is_stuck() -> None:
+    task = a_task(reserved_for="alice")
+    assert standing([task], members={"bob": "teammate"}, questions=0) is Standing.STUCK
+    assert standing([task], members={"alice": "teammate"}, questions=0) is Standing.GOING
+
+
 def test_an_open_question_makes_the_run_wait_for_the_person() -> None:
     assert stands(WORKING, questions=1) is Standing.WAITING
     assert stands(READY, questions=1) is Standing.WAITING
@@ -63,8 +69,8 @@ def test_a_question_that_holds_nothing_up_does_not_keep_the_run_open() -> None:
 
 def test_what_the_merge_queue_cannot_bring_back_waits_for_the_person_when_nothing_else_goes_on() -> None:
     held_up = {TO_MERGE.id: "its branch is checked out"}
-    assert standing([TO_MERGE], roles=(), questions=0, held_up=held_up) is Standing.WAITING
-    assert standing([TO_MERGE, WORKING], roles=(), questions=0, held_up=held_up) is Standing.GOING
+    assert standing([TO_MERGE], members={}, questions=0, held_up=held_up) is Standing.WAITING
+    assert standing([TO_MERGE, WORKING], members={}, questions=0, held_up=held_up) is Standing.GOING
 
 
 def test_a_task_that_was_sent_back_is_not_merged_but_done_again() -> None:
