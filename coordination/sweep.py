@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.liveness import BeatWatch, read_beat
-from coordination.mail_positions import positions_of
+from coordination.mail_positions import Positions, positions_of
 from coordination.mailbox import Inbox
 from coordination.process import known_dead, this_process
 from coordination.records import Member, MemberState, Status
@@ -78,9 +78,18 @@ class Sweep:
         except Superseded:
             return
         assert heir.incarnation is not None
-        positions = positions_of(self._team.directory, layout.bearer(member.name, member.incarnation or 0))
+        positions = self._last_positions(member)
         inbox = Inbox(self._team, member.name, heir.incarnation, self._roster, positions)
         left = inbox.read_all()
         self._roster.closed(member.name, heir.incarnation, positions.ends, why)
         self._outbox.send_back(left, to=member.name)
         self._events.record("member_lost", member=member.name, why=why)
+
+    def _last_positions(self, member: Member) -> Positions:
+        """How far the bearer had read: its last process with a journal knows, which no burier has."""
+        directory = self._team.directory
+        for earlier in reversed(self._roster.history(member.name)):
+            bearer = layout.bearer(member.name, earlier.incarnation or 0)
+            if earlier.start == member.start and directory.exists(layout.journal(bearer)):
+                return positions_of(directory, bearer)
+        return Positions(member.positions)
