@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from coordination.mailbox import Inbox
     from coordination.outbox import Outbox
     from harness.off_loop import OffLoop
+
+
+MARK = re.compile(r"[a-z_]{1,32}")  # a key that cannot break out of its frame
 
 
 def send_message(outbox: Outbox, off_loop: OffLoop, *, sent: Callable[[str], None] = lambda _: None) -> Tool:
@@ -50,7 +54,9 @@ def frame(delivery: Delivery) -> str:
         "sent_at": message.sent_at,
         "in_reply_to": message.in_reply_to,
     }
-    marks |= {key: value for key, value in message.metadata.items() if isinstance(value, str)}
+    for key, value in message.metadata.items():
+        if isinstance(value, str) and MARK.fullmatch(key):
+            marks.setdefault(key, value)  # what the host says of a message, its text cannot change
     shown = " ".join(f'{key}="{escape(str(value))}"' for key, value in marks.items() if value)
     return f"<mail {shown}>\n{escape(message.content, quote=False)}\n</mail>"
 
