@@ -255,7 +255,8 @@ class Run(JsonRecord, frozen=True, kw_only=True):
     branch: str = ""  # the branch that gathers the work
     base: str = ""  # commit it starts from
     checks: dict[str, str] = {}  # name to command, pinned at start
-    workers: int = 0  # confirmed size of the team
+    planned: bool = False  # a person wrote its tasks, so no model leads it
+    workers: int = 0  # size of the team that the person named; 0: as many as help
     model: str = ""
     worker_model: str = ""
     plan_reviewer: str = "lead"  # who judges plans: person or lead

@@ -56,6 +56,7 @@ class RunFields(TypedDict, total=False):
     branch: str
     base: str
     checks: dict[str, str]
+    planned: bool
     workers: int
     model: str
     worker_model: str

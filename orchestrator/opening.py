@@ -147,6 +147,7 @@ def open_goal(
         goal,
         base=git.head(),
         checks=_checks(settings.checks, tasks),
+        planned=bool(tasks),
         workers=workers,
         model=settings.model_id or "",
         worker_model=settings.worker_model_id or settings.model_id or "",

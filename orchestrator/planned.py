@@ -2,60 +2,63 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING
 
 from coordination.task_drafts import TaskDraft
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from coordination.records import Task
+    from coordination.records import Member, Task
     from coordination.task_store import TaskStore
     from orchestrator.tasks_file import PlannedTask
 
-WORKER_NAMES = "worker-{number}"
+WORKER_NAMES = "worker-{}"
 
 
 def create_planned(
     store: TaskStore, run: str, tasks: Sequence[PlannedTask], *, max_attempts: int
 ) -> list[Task]:
-    """The tasks of the file are on the board, held, each behind those it needs."""
-    made: dict[str, Task] = {}
-    for layer in _layers(tasks):
-        created = store.create([_draft(task, run, made, max_attempts) for task in layer])
-        made |= {task.key: one for task, one in zip(layer, created, strict=True)}
-    return list(made.values())
+    """The tasks of the file are on the board, held, with their edges; or none of them."""
+    return store.create([_draft(task, run, max_attempts) for task in tasks])
 
 
-def _layers(tasks: Sequence[PlannedTask]) -> list[list[PlannedTask]]:
-    """The tasks by depth: each layer needs only what lies in the ones before."""
-    depth: dict[str, int] = {}
-    for task in tasks:  # each behind those it needs
-        depth[task.key] = 1 + max((depth[need] for need in task.needs), default=-1)
-    return [[task for task in tasks if depth[task.key] == level] for level in sorted(set(depth.values()))]
-
-
-def _draft(task: PlannedTask, run: str, made: Mapping[str, Task], max_attempts: int) -> TaskDraft:
+def _draft(task: PlannedTask, run: str, max_attempts: int) -> TaskDraft:
     return TaskDraft(
+        key=task.key,
         subject=task.subject,
         description=task.description,
         run=run,
         priority=task.priority,
         roles=(task.role,) if task.role else (),
-        blocked_by=tuple(made[need].id for need in task.needs),
+        blocked_by=task.needs,
         checks=task.checks,
         plan_required=task.plan,
         max_attempts=max_attempts,
     )
 
 
-def members_for(tasks: Sequence[PlannedTask], *, wanted: int | None, most: int) -> list[dict[str, str]]:
-    """Names and roles of the members that a file's tasks ask for: every role once, then as many as help."""
-    roles = sorted({task.role for task in tasks if task.role})
-    widest = max(len(layer) for layer in _layers(tasks))
-    number = max(len(roles), min(wanted or min(widest, most), most))
+def members_for(
+    tasks: Sequence[Task], *, wanted: int, most: int, living: Sequence[Member] = ()
+) -> list[dict[str, str]]:
+    """Names and roles of the members to start for these tasks, beside those who live.
+
+    Every role that a task names once, then as many as were wanted, or as can work side by side.
+    """
+    served = {member.role for member in living}
+    roles = sorted({role for task in tasks for role in task.roles} - served)
+    number = max(len(roles), min(wanted or _width(tasks), most) - len(living))
+    taken = {member.name for member in living}
+    free = (name for name in map(WORKER_NAMES.format, count(1)) if name not in taken)
     places = [*roles, *["teammate"] * (number - len(roles))]
-    return [
-        {"name": WORKER_NAMES.format(number=number), "role": role}
-        for number, role in enumerate(places, start=1)
-    ]
+    return [{"name": name, "role": role} for role, name in zip(places, free, strict=False)]
+
+
+def _width(tasks: Sequence[Task]) -> int:
+    """How many of the tasks can be worked on at the same time at most, as their edges lie."""
+    depth: dict[str, int] = {}
+    for task in tasks:  # in the order of creation, so each behind those it needs
+        depth[task.id] = 1 + max((depth[need] for need in task.blocked_by if need in depth), default=-1)
+    return max(Counter(depth.values()).values(), default=1)

@@ -99,28 +99,27 @@ class Session:
         self._console = Console(as_json=options.as_json)
         self._stream = Stream(opened.team.directory, self._console, listener=options.listener)
         self._parts = LeadParts(opened, settings)
-        self._is_writing = False
 
     def run_new(self, tasks: Sequence[PlannedTask]) -> int:
         """Plan by the model, or take the planned tasks; then lead to the end."""
         self._announce("leads")
+        run, stores = self._opened.run, self._opened.stores
         if not tasks:
-            return self._finish(anyio.run(self._with_model, goal_brief(self._opened.run)))
-        create_planned(
-            self._opened.stores.tasks, self._opened.run.id, tasks, max_attempts=self._settings.max_attempts
-        )
-        return self._finish(anyio.run(self._without_model, tasks))
+            return self._finish(anyio.run(self._with_model, goal_brief(run)))
+        create_planned(stores.tasks, run.id, tasks, max_attempts=self._settings.max_attempts)
+        return self._finish(anyio.run(self._without_model))
 
     def run_again(self) -> int:
-        """Lead what an earlier lead began."""
+        """Lead what an earlier lead began; a run whose tasks a person wrote needs no model for that."""
         self._announce("leads again")
-        stores = self._opened.stores
+        run, stores = self._opened.run, self._opened.stores
+        if run.planned:
+            return self._finish(anyio.run(self._without_model))
         questions = [
             f"{asked.question.id} from {asked.question.asker}: {asked.question.question}"
             for asked in stores.requests.open()
             if asked.question.kind == "plan"
         ]
-        run = self._opened.run
         brief = resumed_brief(run, stores.tasks.all(run.id), stores.roster.all(), questions)
         return self._finish(anyio.run(self._with_model, brief))
 
@@ -136,10 +135,13 @@ class Session:
         conversation = self._parts.conversation(on_text=self._write, stopping=lambda: False)
         return await lead.run(conversation, [Incoming(text=brief)])
 
-    async def _without_model(self, tasks: Sequence[PlannedTask]) -> Ending:
-        most = self._settings.max_workers
-        for place in members_for(tasks, wanted=self._options.workers, most=most):
-            await self._parts.host.spawn(place)
+    async def _without_model(self) -> Ending:
+        run, parts = self._opened.run, self._parts
+        tasks = [task for task in self._opened.stores.tasks.all(run.id) if not task.status.is_final]
+        living = await parts.behind(parts.supervisor.living)
+        wanted = self._options.workers or run.workers
+        for place in members_for(tasks, wanted=wanted, most=self._settings.max_workers, living=living):
+            await parts.host.spawn(place)
         return await self._lead().run(None, ())
 
     def _lead(self) -> Lead:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from coordination.records import Status
+from coordination.records import Member, MemberState, Status
 from coordination.task_store import TaskStore
 from orchestrator.planned import create_planned, members_for
 from orchestrator.tasks_file import PlannedTask
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from coordination.team_root import Team
 
 
@@ -19,8 +21,12 @@ def planned(key: str, *needs: str, **fields: Any) -> PlannedTask:
     return PlannedTask(key=key, subject=key.upper(), needs=needs, **fields)
 
 
-def names_and_roles(*tasks: PlannedTask, wanted: int | None = None, most: int = 8) -> list[str]:
-    return [f"{place['name']} {place['role']}" for place in members_for(tasks, wanted=wanted, most=most)]
+def names_and_roles(
+    team: Team, *tasks: PlannedTask, wanted: int = 0, most: int = 8, living: Sequence[Member] = ()
+) -> list[str]:
+    board = create_planned(TaskStore(team, "lead~1"), "run_00000001", tasks, max_attempts=3)
+    places = members_for(board, wanted=wanted, most=most, living=living)
+    return [f"{place['name']} {place['role']}" for place in places]
 
 
 DIAMOND = (planned("a"), planned("b", "a"), planned("c", "a"), planned("d", "b", "c"))
@@ -44,20 +50,28 @@ def test_every_field_of_the_file_arrives(team: Team) -> None:
     assert (task.priority, task.plan_required) == (1, True)
 
 
-def test_without_roles_there_are_as_many_members_as_tasks_side_by_side() -> None:
-    assert names_and_roles(*DIAMOND) == ["worker-1 teammate", "worker-2 teammate"]
+def test_without_roles_there_are_as_many_members_as_tasks_side_by_side(team: Team) -> None:
+    assert names_and_roles(team, *DIAMOND) == ["worker-1 teammate", "worker-2 teammate"]
 
 
-@pytest.mark.parametrize(("wanted", "most", "number"), [(1, 8, 1), (5, 8, 5), (5, 3, 3), (None, 1, 1)])
-def test_the_number_is_the_one_wanted_within_the_limit(wanted: int | None, most: int, number: int) -> None:
-    assert len(names_and_roles(*DIAMOND, wanted=wanted, most=most)) == number
+@pytest.mark.parametrize(("wanted", "most", "number"), [(1, 8, 1), (5, 8, 5), (5, 3, 3), (0, 1, 1)])
+def test_the_number_is_the_one_wanted_within_the_limit(
+    team: Team, wanted: int, most: int, number: int
+) -> None:
+    assert len(names_and_roles(team, *DIAMOND, wanted=wanted, most=most)) == number
 
 
-def test_every_role_of_the_file_has_a_member() -> None:
+def test_every_role_of_the_file_has_a_member(team: Team) -> None:
     tasks = (planned("a", role="tester"), planned("b", "a", role="coder"), planned("c", "b"))
-    assert names_and_roles(*tasks) == ["worker-1 coder", "worker-2 tester"]
+    assert names_and_roles(team, *tasks) == ["worker-1 coder", "worker-2 tester"]
 
 
-def test_places_beyond_the_roles_are_for_teammates() -> None:
+def test_places_beyond_the_roles_are_for_teammates(team: Team) -> None:
     tasks = (planned("a", role="tester"), planned("b"), planned("c"))
-    assert names_and_roles(*tasks) == ["worker-1 tester", "worker-2 teammate", "worker-3 teammate"]
+    assert names_and_roles(team, *tasks) == ["worker-1 tester", "worker-2 teammate", "worker-3 teammate"]
+
+
+def test_who_lives_is_not_started_again(team: Team) -> None:
+    living = [Member(name="worker-1", state=MemberState.ALIVE, role="tester")]
+    tasks = (planned("a", role="tester"), planned("b"), planned("c"))
+    assert names_and_roles(team, *tasks, living=living) == ["worker-2 teammate", "worker-3 teammate"]
