@@ -10,7 +10,8 @@ import yaml
 
 from coordination.mail_lines import Delivery
 from coordination.member_rules import MEMBER_TRANSITIONS
-from coordination.numbered_log import ENVELOPE, digest, unseal
+from coordination.numbered_log import ENVELOPE, digest, pretty, seal, unseal
+from coordination.profile import Profile, ProfileRules
 from coordination.records import Decision, Member, Message, Request, Run, Task, Term
 from coordination.signing import verify
 from coordination.task_graph import GraphEntry
@@ -66,6 +67,7 @@ def blocks(text: str, language: str) -> list[str]:
 FORMAT_PAGE = page("docs/on-disk-format.md")
 EXAMPLES: list[dict[str, Any]] = [json.loads(block) for block in blocks(FORMAT_PAGE, "json")]
 SEALED = [example for example in EXAMPLES if "log" in example]
+RECORDS_SHOWN = [example for example in SEALED if example["log"] != "profile/mount"]
 
 
 def record_of(example: dict[str, Any]) -> type[JsonRecord]:
@@ -73,6 +75,10 @@ def record_of(example: dict[str, Any]) -> type[JsonRecord]:
     if kind == "request":
         return Decision if "verdict" in example else Request
     return RECORDS[kind]
+
+
+def body_of(example: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in example.items() if key not in ENVELOPE}
 
 
 def section(title: str) -> str:
@@ -87,24 +93,37 @@ def described(title: str) -> set[str]:
 # on-disk-format.md
 
 
-@pytest.mark.parametrize("example", SEALED, ids=lambda example: f"{example['log']}/{example['number']}")
+@pytest.mark.parametrize(
+    "example", RECORDS_SHOWN, ids=lambda example: f"{example['log']}/{example['number']}"
+)
 def test_an_example_of_a_record_is_one(example: dict[str, Any]) -> None:
-    data = json.dumps(example).encode()
-    record = unseal(example["log"], example["number"], data, "the page")
-    loaded = record_of(example).from_json(record.body)
-    assert json.loads(json.dumps(loaded.to_json())) == record.body
+    loaded = record_of(example).from_json(body_of(example))
     assert not loaded.unknown
+    envelope = {key: example[key] for key in ("number", "prev", "commit_id")}
+    right = pretty(seal(example["log"], loaded.to_json(), **envelope))
+    assert json.loads(right) == example, f"write instead:\n{right.decode()}"
+
+
+@pytest.mark.parametrize("example", SEALED, ids=lambda example: f"{example['log']}/{example['number']}")
+def test_an_example_of_a_record_has_its_envelope(example: dict[str, Any]) -> None:
+    record = unseal(example["log"], example["number"], json.dumps(example).encode(), "the page")
+    assert record.body == body_of(example)
 
 
 def test_every_kind_of_record_has_an_example() -> None:
-    assert {record_of(example) for example in SEALED} == {*RECORDS.values(), Request, Decision}
+    assert {record_of(example) for example in RECORDS_SHOWN} == {*RECORDS.values(), Request, Decision}
+
+
+def test_the_profile_shown_is_accepted() -> None:
+    (example,) = [example for example in SEALED if example not in RECORDS_SHOWN]
+    record = unseal("profile/mount", 1, json.dumps(example).encode(), "the page")
+    rules = ProfileRules()
+    rules.check(None, record)
+    assert rules.apply(None, record)[0] is Profile.LOCAL
 
 
 def test_the_decision_shown_answers_the_question_shown() -> None:
-    bodies = {
-        record_of(example): {key: value for key, value in example.items() if key not in ENVELOPE}
-        for example in SEALED
-    }
+    bodies = {record_of(example): body_of(example) for example in RECORDS_SHOWN}
     question, decision = bodies[Request], Decision.from_json(bodies[Decision])
     verify(Request.from_json(question), digest(question), decision)
 
