@@ -10,6 +10,7 @@ from coordination import layout
 from coordination.errors import TeamError
 from coordination.records import CheckResult, Status, Task, TaskResult
 from workspace.checks import passed
+from workspace.git import UnknownCommit
 from workspace.worktrees import CannotCombine
 
 if TYPE_CHECKING:
@@ -146,9 +147,9 @@ class Desk:
         name, base = f"{task.id}-{task.token}", self._trees.newest(run.branch, run.base)
         blockers = [self._store.get(blocker) for blocker in task.blocked_by]
         wanted = [blocker.commit for blocker in blockers if blocker.commit and not blocker.merged]
-        former = self._trees.last_commit(task.worktree) if task.worktree else None
+        former = (self._trees.last_commit(task.worktree) if task.worktree else None) or task.commit
         if former:
-            with suppress(CannotCombine):  # it contradicts the newest state; its branch keeps it
+            with suppress(CannotCombine, UnknownCommit):  # it contradicts the newest state, or is gone
                 return self._trees.create(name, base=base, also=[*wanted, former])
         return self._trees.create(name, base=base, also=wanted)
 
