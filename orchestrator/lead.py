@@ -198,6 +198,7 @@ class Lead:
                 self._parts.journal.append_all,
                 [(item.kind, {"text": item.text, **item.journal}) for item in incoming],
             )
+            await self._parts.inbox.settle()
         return True
 
     async def _begin_team(self) -> None:
@@ -214,6 +215,7 @@ class Lead:
         self._parts.background.tasks.publish(held)
         if agreed is not None:
             self._parts.host.launch_waiting(agreed)
+            self._parts.background.runs.update(self._parts.opened.run.id, confirmed=True, workers=agreed)
 
     def _tasks(self) -> list[Task]:
         return self._parts.background.tasks.all(self._parts.opened.run.id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.child import tool_environment
 from coordination.liveness import Beat
-from coordination.mail_positions import CHECKPOINT_KIND, Positions, positions_of
+from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
 from coordination.mailbox import Inbox
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
@@ -37,7 +37,7 @@ from workspace.merge_queue import MergeQueue
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from coordination.stores import Stores
     from harness.settings import Settings
@@ -78,11 +78,12 @@ class LeadParts:
             off_loop=self.behind,
             max_workers=settings.max_workers,
             worker_model=opened.run.worker_model or None,
+            confirmed=opened.run.workers if opened.run.confirmed else 0,
         )
-        positions = self._former_positions()
-        self.journal = self._journal(positions)
-        inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, positions)
-        self.inbox = TeamInbox(inbox, self.off_loop)
+        account = account_of(opened.team.directory, self._former_leads())
+        self.journal = self._journal(account)
+        inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
+        self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.integration = self._integration()
 
     def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
@@ -116,20 +117,15 @@ class LeadParts:
         }
         return {name: value for name, value in values.items() if value}
 
-    def _former_positions(self) -> Positions:
-        """Mail goes on where the last lead that wrote a journal had read to."""
-        directory = self.opened.team.directory
-        for term in range(self.opened.term - 1, 0, -1):
-            former = layout.bearer("lead", term)
-            if directory.exists(layout.journal(former)):
-                return positions_of(directory, former)
-        return Positions()
+    def _former_leads(self) -> Iterator[str]:
+        """Mail goes on where the last of these that wrote a journal had read to."""
+        return (layout.bearer("lead", term) for term in range(self.opened.term - 1, 0, -1))
 
-    def _journal(self, positions: Positions) -> Journal:
+    def _journal(self, account: Account) -> Journal:
         secrets = [text for text in (self.settings.api_key, self.settings.auth_token) if text]
         team = self.opened.team
         journal = Journal(team.directory, layout.journal(self.bearer), team.clock, secrets=secrets)
-        journal.append(CHECKPOINT_KIND, positions=positions.to_json())
+        journal.append(CHECKPOINT_KIND, **account.checkpoint())
         return journal
 
     def _proof(self) -> Proof:

@@ -64,8 +64,10 @@ class HostOfLead:
         off_loop: OffLoop,
         max_workers: int,
         worker_model: str | None,
+        confirmed: int = 0,
     ) -> None:
-        self.confirmed = 0  # how many members the person agreed to
+        """`confirmed` members need no further word of the person."""
+        self.confirmed = confirmed
         self.waiting: list[Member] = []  # recorded as starting, to be launched once confirmed
         self._stores = stores
         self._supervisor = supervisor
