@@ -12,7 +12,7 @@ from agent_worker.worker import Worker
 from coordination import layout
 from coordination.child import tool_environment
 from coordination.liveness import Beat
-from coordination.mail_positions import CHECKPOINT_KIND, Positions, positions_of
+from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
 from coordination.mailbox import Inbox
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
@@ -68,8 +68,8 @@ class Teammate:
         )
         watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG]
         self.wakeup = Wakeup(team, watched)
-        self.positions = Positions(member.positions)  # where the last bearer of the name had read to
-        self.inbox = Inbox(team, member.name, self._incarnation, self.stores.roster, self.positions)
+        self._account = self._read_so_far()
+        self._journal = self._open_journal()
 
     def worker(self) -> Worker:
         """The loop of this teammate, ready to run."""
@@ -85,13 +85,15 @@ class Teammate:
             proof=self._proof(),
         )
         lookout = self._lookout()
-        inbox = TeamInbox(self.inbox, self._off_loop)
+        positions = self._account.positions
+        box = Inbox(self._team, self._member.name, self._incarnation, self.stores.roster, positions)
+        inbox = TeamInbox(box, self._off_loop, self._journal)
         pool = self._pool(assignment)
         agent = Agent(
             model=model,
             pool=pool,
             inbox=inbox,
-            journal=self._journal(),
+            journal=self._journal,
             system=lambda: system_prompt(self._situation(desk, pool.names)),
             settings=self._agent_settings(),
             events=self.stores.events,
@@ -114,7 +116,7 @@ class Teammate:
         self.keeper.close()
         name, roster = self._member.name, self.stores.roster
         roster.closing(name, self._incarnation, why)
-        positions = positions_of(self._team.directory, self.bearer)  # the journal is what was delivered
+        positions = self._read_so_far().positions  # the journal is what was delivered
         left = Inbox(self._team, name, self._incarnation, roster, positions).read_all()
         roster.closed(name, self._incarnation, positions.ends, why)
         self.stores.outbox.send_back(left, to=name)
@@ -185,11 +187,16 @@ class Teammate:
         run = self.stores.runs.open_run()
         return run.id if run else None
 
-    def _journal(self) -> Journal:
+    def _read_so_far(self) -> Account:
+        """How far this process, or else the last one of the name, took its mail."""
+        bearers = self.stores.roster.bearers(self._member)
+        return account_of(self._team.directory, bearers, self._member.positions)
+
+    def _open_journal(self) -> Journal:
         secrets = [text for text in (self._settings.api_key, self._settings.auth_token) if text]
         path = layout.journal(self.bearer)
         journal = Journal(self._team.directory, path, self._team.clock, secrets=secrets)
-        journal.append(CHECKPOINT_KIND, positions=self.positions.to_json())
+        journal.append(CHECKPOINT_KIND, **self._account.checkpoint())
         return journal
 
     def _agent_settings(self) -> AgentSettings:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.errors import TeamError
 from coordination.leadership import Leadership
-from coordination.mail_lines import is_person
+from coordination.mail_lines import is_person, sender_name
+from coordination.mail_positions import deliveries
+from coordination.protocols import TermOver
 from coordination.records import MemberState
 from coordination.roster import GONE
 
 if TYPE_CHECKING:
+    from coordination.records import Message
     from coordination.roster import Roster
     from coordination.team_root import Team
 
@@ -56,9 +59,21 @@ class Bearers:
     """The bearers of names, asked anew each time but for what can never change."""
 
     def __init__(self, team: Team, roster: Roster) -> None:
+        self._team = team
         self._roster = roster
         self._leadership = Leadership(team)
         self._on_record: set[str] = set()
+
+    def check(self, name: str, incarnation: int) -> int:
+        """The number of the `starting` record of that process, which no other has followed.
+
+        Raises Superseded, TermOver.
+        """
+        if name != LEAD:
+            return self._roster.check_newest(name, incarnation).start or 0
+        if self.term() > incarnation:
+            raise TermOver(term=incarnation, present=self.term())
+        return 0
 
     def start_of(self, to: str) -> int:
         """The number of the `starting` record of the bearer that mail to this name reaches; 0 for the lead.
@@ -86,6 +101,21 @@ class Bearers:
         if member is None or (member.start or 0) != start or member.state in GONE:
             return Fate.OVER
         return Fate.CLOSING if member.state in _DRAINING else Fate.TAKES
+
+    def has_taken(self, message: Message) -> bool:
+        """True when a closed bearer counted this message as delivered, under whichever place it was written.
+
+        Asked for a message that may have been sent before; reads whole journals.
+        """
+        history = self._roster.history(message.to)
+        return any(
+            delivery.end <= member.positions.get(delivery.source, 0)
+            and sender_name(delivery.source) == sender_name(message.sender)
+            for member in history
+            if member.state is MemberState.CLOSED
+            for bearer in self._roster.bearers(member)
+            for delivery in deliveries(self._team.directory, bearer, of=message.id)
+        )
 
     def taken(self, to: str, start: int, source: str) -> int:
         """How much of a source that bearer had taken when it closed; 0 when it never closed."""

@@ -25,6 +25,7 @@ READ_PATIENCE_SECONDS = 5.0  # GlusterFS needed up to 1 s, NFSv3 more
 _SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ = os.O_RDONLY | _SAFELY
 _WRITE = os.O_WRONLY | _SAFELY
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 T = TypeVar("T")
 
 
@@ -38,7 +39,7 @@ class StateDirectory:
         self.path = path
         self._clock = clock or SystemClock()
         try:
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._descriptor = os.open(path, _DIRECTORY)
         except OSError as error:
             raise RootLost(path=str(path)) from error
 
@@ -58,26 +59,30 @@ class StateDirectory:
 
         Passing errors are retried by path for `READ_PATIENCE_SECONDS`; then StateUnreadable.
         """
-        return self._patiently(lambda: self.read(name), name)
+        return self.patiently(lambda: self.read(name), name)
 
     def read_from(self, name: str, offset: int, limit: int) -> tuple[bytes, int]:
-        """At most `limit` bytes from `offset`, and the size of the file. Raises as `read`."""
+        """At most `limit` bytes from `offset` (one below 0 counts from the end), and the size of the file.
+
+        Raises as `read`.
+        """
         with self._regular(name) as descriptor:
             size = os.fstat(descriptor).st_size
-            return os.pread(descriptor, limit, offset), size
+            return os.pread(descriptor, limit, offset if offset >= 0 else max(0, size + offset)), size
 
     def names(self, directory: str) -> list[str]:
         """What the directory holds, unordered; empty when there is no such directory.
 
         Passing errors are retried as by `read_patiently`; then StateUnreadable.
         """
-        return self._patiently(lambda: self._list(directory), directory)
+        return self.patiently(lambda: self._list(directory), directory)
 
     def exists(self, name: str) -> bool:
         """True when something has that name, whatever it is. Raises as `names`."""
-        return self._patiently(lambda: self._mode(name) is not None, name)
+        return self.patiently(lambda: self._mode(name) is not None, name)
 
-    def _patiently(self, look: Callable[[], T], name: str) -> T:
+    def patiently(self, look: Callable[[], T], name: str) -> T:
+        """What `look` returns; passing errors are retried as by `read_patiently`."""
         deadline = self._clock.monotonic() + READ_PATIENCE_SECONDS
         while True:
             try:
@@ -89,9 +94,7 @@ class StateDirectory:
 
     def _list(self, directory: str) -> list[str]:
         try:
-            descriptor = os.open(
-                directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._descriptor
-            )
+            descriptor = os.open(directory, _DIRECTORY, dir_fd=self._descriptor)
         except (FileNotFoundError, NotADirectoryError):
             return []
         try:
@@ -222,9 +225,7 @@ class StateDirectory:
 
     def sync(self, directory: str) -> None:
         """The names in the directory survive a power cut."""
-        descriptor = os.open(
-            directory or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._descriptor
-        )
+        descriptor = os.open(directory or ".", _DIRECTORY, dir_fd=self._descriptor)
         try:
             os.fsync(descriptor)
         finally:

@@ -108,11 +108,11 @@ def _is_object(text: bytes) -> bool:
         return False
 
 
-def parse(line: Line, *, source: str, to: str, start: int) -> Message:
+def parse(line: Line, *, source: str, to: str, start: int | None) -> Message:
     """The message of a line, its sender taken from the file.
 
     A line by a person needs only `content`. Raises InvalidRecord for everything that is no message
-    from that source to the bearer of `to` with that `starting` record.
+    from that source to the bearer of `to` with that `starting` record; None stands for any.
     """
     raw = _object(line.text)
     if raw.get("from") not in _may_claim(source):
@@ -120,9 +120,9 @@ def parse(line: Line, *, source: str, to: str, start: int) -> Message:
     if raw.get("to", to) != to:
         raise InvalidRecord(why=f"it is addressed to {raw['to']}")
     if is_person(source):
-        raw = _by_hand(line, source) | {"to": to, "to_start": start} | raw
+        raw = _by_hand(line, source) | {"to": to, "to_start": start or 0} | raw
     message = Message.from_json(raw | {"from": source})
-    if message.to_start != start:
+    if start is not None and message.to_start != start:
         raise InvalidRecord(why="it is for another bearer of the name")
     return message
 

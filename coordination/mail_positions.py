@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 KNOWN_IDS = 256  # per name of a sender, over all its incarnations
 CHECKPOINT_LINES = 1000
 DELIVERY_KIND = "mail"  # of the journal line that is a delivery
+_TAIL_BYTES = 1 << 18  # of a journal; mostly the last checkpoint is among them
 CHECKPOINT_KIND = "checkpoint"  # of the journal line that carries `positions`
 
 
@@ -93,14 +96,71 @@ class Positions:
         return positions
 
 
-def positions_of(directory: StateDirectory, bearer: str) -> Positions:
-    """What the journal of a process, `alice~7`, adds up to; nothing without one.
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """How far the processes that bore a name had read, and which journal says so."""
 
-    Lines torn by a crash are passed over. Raises InvalidRecord, StateUnreadable.
+    positions: Positions
+    journal: str | None = None  # `alice~7`; None where nobody has read yet
+    offset: int = 0  # what that process writes behind it is void
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The fields of the first line in the journal of the next process."""
+        follows = {"follows": self.journal, "offset": self.offset} if self.journal else {}
+        return {**follows, "positions": self.positions.to_json()}
+
+
+def account_of(
+    directory: StateDirectory, bearers: Iterable[str], before: Mapping[str, int] | None = None
+) -> Account:
+    """What the first of these processes, newest first, wrote that has a journal which begins.
+
+    `before` are the positions before all of them. A journal without its first line, cut off by a
+    crash, says nothing. The cost does not grow with what was ever delivered. Raises InvalidRecord,
+    StateUnreadable.
     """
+    found = (_account(directory, bearer) for bearer in bearers)
+    return next((account for account in found if account), Account(positions=Positions(before)))
+
+
+def positions_of(directory: StateDirectory, bearer: str) -> Positions:
+    """What the journal of a process, `alice~7`, adds up to. Raises as `account_of`."""
+    return account_of(directory, [bearer]).positions
+
+
+def deliveries(directory: StateDirectory, bearer: str, *, of: str) -> list[Delivery]:
+    """What the journal of a process says was delivered with that id. Reads all of it."""
     path = layout.journal(bearer)
     data = directory.read_patiently(path) if directory.exists(path) else b""
-    return Positions.fold(line for raw in data.split(b"\n") if (line := _decode(raw)))
+    lines = [line for raw in data.split(b"\n") if of.encode() in raw and (line := _decode(raw))]
+    found = [Delivery.from_json(line) for line in lines if line.get("kind") == DELIVERY_KIND]
+    return [delivery for delivery in found if delivery.message.id == of]
+
+
+def _account(directory: StateDirectory, bearer: str) -> Account | None:
+    path = layout.journal(bearer)
+    span = _TAIL_BYTES
+    while directory.exists(path):
+        data, size = directory.patiently(partial(directory.read_from, path, -span, span), path)
+        lines = _since_checkpoint(data.split(b"\n"), is_whole=len(data) == size)
+        if lines:
+            return Account(positions=Positions.fold(lines), journal=bearer, offset=size)
+        if len(data) == size:
+            break
+        span *= 8
+    return None
+
+
+def _since_checkpoint(raws: list[bytes], *, is_whole: bool) -> list[dict[str, Any]]:
+    """The lines that count, of the end of a journal; none where it has to be read from further up."""
+    lines: list[dict[str, Any]] = []
+    for raw in reversed(raws if is_whole else raws[1:]):
+        line = _decode(raw) or {}
+        if line.get("kind") in {CHECKPOINT_KIND, DELIVERY_KIND}:
+            lines.append(line)
+        if line.get("kind") == CHECKPOINT_KIND and "positions" in line:
+            return lines[::-1]
+    return lines[::-1] if is_whole else []
 
 
 def _decode(raw: bytes) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from coordination import layout
-from coordination.bearers import LEAD, Bearers
+from coordination.bearers import Bearers
 from coordination.errors import InvalidRecord, NotRegularFile, StateUnwritable
 from coordination.files import AppendFile
 from coordination.mail_lines import (
@@ -24,7 +24,6 @@ from coordination.mail_lines import (
     split_source,
     take_lines,
 )
-from coordination.protocols import TermOver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +76,6 @@ class Inbox:
         self._team = team
         self._name = name
         self._incarnation = incarnation
-        self._roster = roster
         self._bearers = Bearers(team, roster)
         self._start = 0
         self._passed: dict[str, tuple[int, int]] = {}  # behind this position, lines up to there are no mail
@@ -104,6 +102,8 @@ class Inbox:
             self._read(source, step)
         self.is_behind = step.cut is not None
         self._cut = step.cut or ""
+        if step.deliveries:  # this process may have stood still while it read
+            self.check_bearer()
         if sweep:
             self._swept = self._team.clock.monotonic()
             self._retired = over & step.read_out
@@ -118,11 +118,7 @@ class Inbox:
 
         Raises Superseded, TermOver for a lead.
         """
-        if self._name == LEAD:
-            if self._bearers.term() > self._incarnation:
-                raise TermOver(term=self._incarnation, present=self._bearers.term())
-        else:
-            self._start = self._roster.check_newest(self._name, self._incarnation).start or 0
+        self._start = self._bearers.check(self._name, self._incarnation)
 
     def show(self, delivery: Delivery) -> None:
         """The delivery is in the file that people look at; should the disk be full, only this copy lacks."""

@@ -76,8 +76,11 @@ class Outbox:
 
         A sender that does not know whether it sent gives the same `message_id` again. Raises
         UnknownRecipient, RecipientGone (the lead is then told, with the text), DeliveryInDoubt,
-        MessageTooLong and StateUnwritable.
+        MessageTooLong, StateUnwritable; Superseded or TermOver where another bears the sender's name.
         """
+        bearer = layout.split_bearer(self._who)
+        if bearer and type != UNDELIVERABLE:  # who has closed still sends back what it left over
+            self._bearers.check(*bearer)
         message = Message(
             id=message_id or new_id("msg"),
             seq=next(self._seq),
@@ -93,6 +96,8 @@ class Outbox:
         try:
             return self._deliver(message)
         except RecipientGone:
+            if self._bearers.has_taken(message):  # it is sent again, after it was delivered
+                return message
             self._tell_lead(message)
             raise
 

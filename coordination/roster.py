@@ -135,6 +135,12 @@ class Roster:
         """Every state of the name, oldest first."""
         return [Member.from_json(record.body) for record in self._log(name.lower()).records()]
 
+    def bearers(self, member: Member) -> list[str]:
+        """The processes that bore the name since the member's start, newest first."""
+        own = [past.incarnation for past in self.history(member.name) if past.start == member.start]
+        numbers = sorted({number for number in own if number}, reverse=True)
+        return [layout.bearer(member.name, number) for number in numbers]
+
     def is_present(self, bearer: str) -> bool:
         """True when `alice~7` is the newest incarnation of its name and not closed."""
         parts = layout.split_bearer(bearer)

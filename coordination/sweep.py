@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.liveness import BeatWatch, read_beat
-from coordination.mail_positions import Positions, positions_of
+from coordination.mail_positions import account_of
 from coordination.mailbox import Inbox
 from coordination.process import known_dead, this_process
 from coordination.records import Member, MemberState, Status
@@ -33,6 +33,10 @@ class Sweep:
         self._events = stores.events
         self._watch = BeatWatch(stores.team.clock, ttl_seconds)
         self._repaired = stores.team.clock.monotonic()
+
+    def count_only(self, *, if_on_time: bool) -> None:
+        """Nobody is called silent by an observer whose own beat fails or was late."""
+        self._watch.count_only(if_on_time=if_on_time)
 
     def look(self) -> None:
         """The tasks of members found dead are ready again, and their mail went back to its senders."""
@@ -78,18 +82,10 @@ class Sweep:
         except Superseded:
             return
         assert heir.incarnation is not None
-        positions = self._last_positions(member)
+        read = account_of(self._team.directory, self._roster.bearers(member), member.positions)
+        positions = read.positions
         inbox = Inbox(self._team, member.name, heir.incarnation, self._roster, positions)
         left = inbox.read_all()
         self._roster.closed(member.name, heir.incarnation, positions.ends, why)
         self._outbox.send_back(left, to=member.name)
         self._events.record("member_lost", member=member.name, why=why)
-
-    def _last_positions(self, member: Member) -> Positions:
-        """How far the bearer had read: its last process with a journal knows, which no burier has."""
-        directory = self._team.directory
-        for earlier in reversed(self._roster.history(member.name)):
-            bearer = layout.bearer(member.name, earlier.incarnation or 0)
-            if earlier.start == member.start and directory.exists(layout.journal(bearer)):
-                return positions_of(directory, bearer)
-        return Positions(member.positions)

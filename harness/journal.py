@@ -30,6 +30,11 @@ class Journal:
         self._number = 0
         self._one_writer = threading.Lock()
 
+    @property
+    def lines(self) -> int:
+        """How many were written."""
+        return self._number
+
     def append(self, kind: str, **fields: Any) -> Line:  # noqa: ANN401 - raw JSON
         """The line, durable. Raises StateUnwritable."""
         return self.append_all([(kind, fields)])[0]

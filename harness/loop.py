@@ -40,7 +40,11 @@ class Inbox(Protocol):
     """Where the agent asks for what arrived since it last asked."""
 
     async def take(self) -> list[Incoming]:
-        """What is new, each thing once; the agent makes it durable before it does anything else."""
+        """What is new; the agent makes it durable before it does anything else."""
+        ...
+
+    async def settle(self) -> None:
+        """What was taken is durable, and counts as delivered. Raises what ends the process."""
         ...
 
 
@@ -199,6 +203,7 @@ class Agent:
     async def _take_in(self, incoming: Sequence[Incoming]) -> None:
         if incoming:
             await self._write([(item.kind, {"text": item.text, **item.journal}) for item in incoming])
+            await self._inbox.settle()
 
     async def _close_open_calls(self) -> None:
         calls = open_calls(self.messages)

@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from coordination.mail_positions import DELIVERY_KIND
+from coordination.mail_positions import CHECKPOINT_KIND, CHECKPOINT_LINES, DELIVERY_KIND
 from harness.loop import Incoming
 from harness.tool import Effect, Tool, ToolContext, closed
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from coordination.mail_lines import Delivery
     from coordination.mailbox import Inbox
     from coordination.outbox import Outbox
+    from harness.journal import Journal
     from harness.off_loop import OffLoop
 
 
@@ -61,40 +62,55 @@ def frame(delivery: Delivery) -> str:
     return f"<mail {shown}>\n{escape(message.content, quote=False)}\n</mail>"
 
 
+# The host acts on these itself and tells the model in words of its own, at a time that fits.
+TOLD_BY_HOST = frozenset({"plan_decision", "shutdown_request"})
+
+
 class TeamInbox:
     """The box of one agent; satisfies `harness.loop.Inbox`.
 
-    What was taken counts as delivered at the next look: by then the loop has it in the journal.
+    What was taken counts as delivered once it is settled; until then it comes again.
     """
 
-    def __init__(self, inbox: Inbox, off_loop: OffLoop) -> None:
+    def __init__(self, inbox: Inbox, off_loop: OffLoop, journal: Journal) -> None:
+        """`journal` is the one that the agent writes; it begins with the positions of the inbox."""
         self._inbox = inbox
         self._off_loop = off_loop
+        self._journal = journal
+        self._saved_at = journal.lines  # of the journal's last checkpoint
         self._handed: list[Delivery] = []
 
     async def take(self) -> list[Incoming]:
         """What is new since the last call. Raises Superseded, TermOver."""
         return await self._off_loop(self._take)
 
+    async def settle(self) -> None:
+        """What was taken is in the journal. Raises Superseded, TermOver."""
+        await self._off_loop(self._settle)
+
     async def has_new(self) -> bool:
         """True when the next `take` brings something."""
-        return await self._off_loop(self._has_new)
+        return bool(await self._off_loop(self._inbox.read_new))
 
-    def _has_new(self) -> bool:
-        self._settle()
-        return bool(self._inbox.read_new())
+    def _take(self) -> list[Incoming]:
+        self._handed = self._inbox.read_new(CHECKPOINT_LINES - 1)
+        written = self._journal.lines
+        if self._inbox.positions.checkpoint_due(written + len(self._handed) - self._saved_at):
+            self._journal.append(CHECKPOINT_KIND, positions=self._inbox.positions.to_json())
+            self._saved_at = self._journal.lines
+        return [
+            Incoming(text=_shown(delivery), kind=DELIVERY_KIND, journal=delivery.to_json())
+            for delivery in self._handed
+        ]
 
     def _settle(self) -> None:
-        """What was handed out is in the journal."""
         for delivery in self._handed:
             self._inbox.positions.take(delivery)
             self._inbox.show(delivery)
         self._handed = []
+        self._inbox.check_bearer()  # what a process wrote after it was followed is void, and not acted on
 
-    def _take(self) -> list[Incoming]:
-        self._settle()
-        self._handed = self._inbox.read_new()
-        return [
-            Incoming(text=frame(delivery), kind=DELIVERY_KIND, journal=delivery.to_json())
-            for delivery in self._handed
-        ]
+
+def _shown(delivery: Delivery) -> str:
+    """What the model sees of it."""
+    return "" if delivery.message.type in TOLD_BY_HOST else frame(delivery)

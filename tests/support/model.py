@@ -118,6 +118,9 @@ class FakeInbox:
         new, self._new = self._new, []
         return new
 
+    async def settle(self) -> None:
+        """What was taken never comes again."""
+
 
 class FakeEvents:
     """Satisfies `harness.loop.Events`: keeps what was recorded."""

@@ -138,15 +138,16 @@ class Taker:
     def __init__(self, team: Team, incarnation: int) -> None:
         self._path = layout.journal(layout.bearer("alice", incarnation))
         positions = positions_of(team.directory, layout.bearer("alice", incarnation))
+        self.journal = Journal(team.directory, self._path, team.clock)
         self.inbox = TeamInbox(
-            Inbox(team, "alice", incarnation, Roster(team, "lead~1"), positions), OffLoop()
+            Inbox(team, "alice", incarnation, Roster(team, "lead~1"), positions), OffLoop(), self.journal
         )
-        self._journal = Journal(team.directory, self._path, team.clock)
 
     async def take(self, *, dies: bool = False) -> list[Incoming]:
         incoming = await self.inbox.take()
         if incoming and not dies:
-            self._journal.append_all([(item.kind, {"text": item.text, **item.journal}) for item in incoming])
+            self.journal.append_all([(item.kind, {"text": item.text, **item.journal}) for item in incoming])
+            await self.inbox.settle()
         return incoming
 
     async def texts(self, *, dies: bool = False) -> list[str]:
