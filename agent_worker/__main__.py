@@ -13,7 +13,9 @@ import anyio
 
 from agent_worker.compose import Teammate
 from coordination.errors import TeamError
+from coordination.process import known_dead, this_process
 from coordination.profile import agree_on_profile
+from coordination.records import MemberState
 from coordination.roster import Roster
 from coordination.team_root import open_team
 from harness.settings import load_settings
@@ -26,25 +28,35 @@ if TYPE_CHECKING:
     from harness.settings import Settings
 
 FAILED = 1
+HAS_LIVED = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
 
 logger = logging.getLogger(__name__)
 
 
-def join(team: Team, name: str, spawn_id: str | None, settings: Settings) -> Member:
+def join(team: Team, name: str, spawn_id: str | None, settings: Settings) -> tuple[Member, Member | None]:
     """The process is the member now: of a start that was asked for, or by hand.
 
-    Raises StartWithdrawn, NameTaken, NameInvalid, NameReserved.
+    By hand it goes on for a dead process of that name, which comes second. Raises StartWithdrawn,
+    NameTaken, NameInvalid, NameReserved, and Superseded when another process was first.
     """
     roster = Roster(team, "person" if spawn_id is None else name)
     if spawn_id is None:
+        former = roster.member(name)
+        if (
+            former
+            and former.state in HAS_LIVED
+            and former.process
+            and known_dead(former.process, this_process())
+        ):
+            return roster.restart(name, after=former.incarnation), former
         start = roster.start(name, launcher="hand", model=settings.worker_model_id or settings.model_id)
         spawn_id = start.spawn_id
-    return roster.come_alive(name, spawn_id)
+    return roster.come_alive(name, spawn_id), None
 
 
-def serve(team: Team, member: Member, settings: Settings) -> None:
+def serve(team: Team, member: Member, settings: Settings, former: Member | None) -> None:
     """The teammate lives until it is asked to stop; its name is then closed."""
-    teammate = Teammate(team, member, settings)
+    teammate = Teammate(team, member, settings, former)
     why = "it failed; its log says why"
     teammate.keeper.start()
     teammate.stores.events.record("alive", role=member.role)
@@ -70,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         team = open_team(options.team.resolve())
         agree_on_profile(team)
         settings = load_settings(team.root, given)
-        serve(team, join(team, options.name, options.spawn_id, settings), settings)
+        member, former = join(team, options.name, options.spawn_id, settings)
+        serve(team, member, settings, former)
     except TeamError as error:
         print(f"leadhand worker: {error}", file=sys.stderr)  # noqa: T201 - its log, or the terminal it was started in
         return FAILED

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
 
 from agent_worker.briefing import briefing
-from coordination import layout
 from coordination.errors import TeamError
-from coordination.protocols import Kind, plan_state
-from coordination.records import Plan, PlanState, Status
+from coordination.liveness import LOOKS_PER_TTL
+from coordination.records import MemberState, PlanState, Status
 from coordination.task_rules import InvalidTransition, StaleToken
 from coordination.usage import Usage
 from harness.tool import NoWorkingDirectory, ToolFailure
@@ -22,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_worker.lease_keeper import LeaseKeeper
-    from coordination.records import Decision, Task
-    from coordination.requests import RequestState
+    from agent_worker.plan_gate import PlanOfTask
+    from coordination.records import Member, Task
     from coordination.stores import Stores
     from harness.metered_model import MeteredModel
     from harness.off_loop import OffLoop
@@ -35,11 +32,15 @@ MERGE_LOOK_SECONDS = 0.1
 MERGE_PATIENCE_SECONDS = (
     5.0  # for the work of blockers to arrive on the run's branch; it is merged in otherwise
 )
+IN_DOUBT = (
+    "lease_in_doubt",
+    "this process cannot show that it lives, so the task may be another's by now; change nothing",
+)
 _SETTLED = {PlanState.NOT_REQUIRED, PlanState.APPROVED}
 
 
 class Assignment:
-    """The teammate's present task; satisfies the `Work` and `Planner` that its tools need."""
+    """The teammate's present task; satisfies the `Work` that its tools need."""
 
     def __init__(  # noqa: PLR0913 - the composition root names every part once
         self,
@@ -47,19 +48,24 @@ class Assignment:
         desk: Desk,
         keeper: LeaseKeeper,
         *,
+        plan: PlanOfTask,
         pulse: Pulse,
         off_loop: OffLoop,
         meter: MeteredModel,
         proof: Proof,
+        former: Member | None = None,
     ) -> None:
+        """`former` is the dead process of the same name that this one goes on for."""
         self.asked_lead = False  # the model sent the lead a message since this was last cleared
         self._stores = stores
         self._pulse = pulse
         self._desk = desk
         self._keeper = keeper
+        self._plan = plan
         self._off_loop = off_loop
         self._meter = meter
         self._proof = proof
+        self._former = former
 
     @property
     def task(self) -> Task | None:
@@ -80,6 +86,28 @@ class Assignment:
         task = await self._off_loop(self._stores.tasks.claim_next, self._desk.claimant)
         return await self._sit_down(task) if task else None
 
+    async def take_up(self) -> Task | None:
+        """The task that a former process of this name held goes on, its plan with it; None without one."""
+        return await self._off_loop(self._take_up)
+
+    def _take_up(self) -> Task | None:
+        stores, claimant = self._stores, self._desk.claimant
+        held = stores.tasks.own_unfinished(claimant.name)
+        if held is None or self._former is None:
+            return None
+        died = self._former.state is not MemberState.CLOSING  # that is a stop on record
+        task = stores.tasks.resume(held.id, claimant, died=died)
+        stores.events.record("resumed", task=task.id, subject=task.subject, token=task.token)
+        if task.status.is_final:
+            return None
+        self._keeper.holds(task.id, task.token)
+        self._desk.go_on(task)
+        return (
+            task
+            if self._desk.problem() is None
+            else self._desk.sit_down(task, stores.runs.get(task.run or ""))
+        )
+
     async def claim(self, task_id: str) -> str:
         """The named task is this teammate's; returns its briefing."""
         task = await self._off_loop(self._stores.tasks.claim, task_id, self._desk.claimant)
@@ -87,7 +115,7 @@ class Assignment:
 
     async def brief(self, task: Task) -> str:
         """All that the model is told of the task."""
-        required = await self.plan_state() is not PlanState.NOT_REQUIRED
+        required = await self._plan.state() is not PlanState.NOT_REQUIRED
         return briefing(task, self._desk.tree, checks_of(task, self._proof), plan_required=required)
 
     async def _sit_down(self, task: Task) -> Task:
@@ -113,79 +141,28 @@ class Assignment:
         return await self.problem()
 
     async def problem(self) -> tuple[str, str] | None:
-        """Why the teammate may not touch its tree: reason code and text."""
-        problem = await self._off_loop(self._desk.problem)
-        return (problem.reason, str(problem)) if problem else None
+        """Why the teammate may not touch its tree: reason code and text.
 
-    async def plan_state(self) -> PlanState:
-        """Where the plan gate stands now, read from disk."""
-        return await self._off_loop(self._plan_state)
+        A holder that doubts pauses until its beat is renewed; only then its token is looked at.
+        """
+        for _ in range(LOOKS_PER_TTL):
+            if await self._off_loop(self._keeper.renew):
+                problem = await self._off_loop(self._problem)
+                return (problem.reason, str(problem)) if problem else None
+            await anyio.sleep(self._keeper.interval)
+        return IN_DOUBT
 
-    def _plan_state(self) -> PlanState:
-        if self._desk.task is None:
-            return PlanState.NOT_REQUIRED
-        task = self._stores.tasks.get(self._desk.task.id)
-        member = self._stores.roster.member(self._desk.claimant.name)
-        required = task.plan_required or bool(member and member.plan_required)
-        asked = self._asked(task)
-        present = asked is None or self._stores.roster.is_present(asked.question.asker)
-        return plan_state(required, task.plan, asked, asker_present=present)
-
-    def _asked(self, task: Task) -> RequestState | None:
-        return self._stores.requests.get(task.plan.request) if task.plan else None
-
-    async def decision(self) -> Decision | None:
-        """The answer to the present plan, if there is one."""
-        task = self._desk.task
-        fresh = await self._off_loop(self._stores.tasks.get, task.id) if task else None
-        asked = await self._off_loop(self._asked, fresh) if fresh else None
-        return asked.answer if asked else None
-
-    # planning
-
-    async def submit_plan(self, plan: str) -> str:
-        """The plan is on disk and before its reviewer, who has been told."""
-        state = await self.plan_state()
-        if state is PlanState.PENDING:
-            raise ToolFailure(
-                code="plan_pending", detail="a plan of yours is already waiting; wait for its decision"
-            )
-        if self._desk.task is None:
-            raise ToolFailure(code="no_task", detail="you hold no task to plan for")
-        request = await self._off_loop(self._put_before_reviewer, self._desk.task, plan)
-        return f"submitted as {request}; you go on when it is decided"
-
-    def _put_before_reviewer(self, task: Task, text: str) -> str:
-        stores, token = self._stores, task.token or 0
-        before = stores.tasks.get(task.id).plan
-        number = before.number + 1 if before else 1
-        reviewer = stores.runs.get(task.run or "").plan_reviewer
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        path = layout.plan(task.id, token, number)
-        stores.team.directory.make(path.rpartition("/")[0])
-        stores.team.directory.publish(path, text.encode())
-        question = stores.requests.ask(
-            Kind.PLAN,
-            task.subject,
-            reviewer=reviewer,
-            question=text,
-            task=task.id,
-            token=token,
-            plan=number,
-            content_digest=digest,
-        )
-        stores.tasks.submit_plan(task.id, token, Plan(number=number, digest=digest, request=question.id))
-        marks = {"request": question.id, "task": task.id, "plan": str(number)}
-        stores.events.record("plan_submitted", subject=task.subject, reviewer=reviewer, **marks)
-        if reviewer == "lead":
-            stores.outbox.send("lead", text, type="plan_request", metadata=marks)
-        return question.id
+    def _problem(self) -> TeamError | None:
+        problem, task = self._desk.problem(), self._desk.task
+        if problem and task and not self._stores.tasks.is_held(task.id, task.token or 0):
+            self._keeper.loses(task.id, task.token)
+        return problem
 
     # handing in
 
     async def complete(self, summary: str) -> str:
         """The task is completed, proven by its checks, and the lead has the result."""
-        if await self.plan_state() not in _SETTLED:
+        if await self._plan.state() not in _SETTLED:
             raise ToolFailure(
                 code="plan_not_approved", detail="a task cannot be completed before its plan is approved"
             )
@@ -232,7 +209,9 @@ class Assignment:
         failed = [check.name for check in done.refused]
         verified = bool(task.result and task.result.verified)
         facts = {"task": task.id, "commit": task.commit or "", "verified": verified, "refused": failed}
-        action = "completed" if task.status is Status.COMPLETED else "completion_refused"
+        action = "completion_refused" if failed else "not_handed_in"
+        if task.status is Status.COMPLETED:
+            action = "completed"
         self._stores.events.record(action, subject=task.subject, **facts)
         if task.status is Status.COMPLETED:
             proof = "its checks passed" if verified else "it has no checks, so nothing proves it"
@@ -268,9 +247,12 @@ class Assignment:
         """The task is on the board again, with what was done kept in a commit."""
         task = self._desk.task
         if task and task.status is Status.IN_PROGRESS:
-            with suppress(StaleToken, InvalidTransition):  # it was taken back before
+            marks = {"task": task.id, "subject": task.subject}
+            try:
                 await self._off_loop(self._desk.give_back, why)
-                self._stores.events.record("released", task=task.id, subject=task.subject, why=why)
+                self._stores.events.record("released", why=why, **marks)
+            except (StaleToken, InvalidTransition) as late:  # taken back before; the work is kept aside
+                self._stores.events.record("late_result", why=f"{late}; see {kept_branch(task)}", **marks)
         await self.leave()
 
     async def leave(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agent_worker.assignment import Assignment
 from agent_worker.lease_keeper import LeaseKeeper
 from agent_worker.lookout import Lookout
+from agent_worker.plan_gate import PlanOfTask
 from agent_worker.shutdown import Shutdown
 from agent_worker.worker import Worker
 from coordination import layout
@@ -48,11 +49,13 @@ if TYPE_CHECKING:
 class Teammate:
     """One teammate process, put together for the member that it came alive as."""
 
-    def __init__(self, team: Team, member: Member, settings: Settings) -> None:
+    def __init__(self, team: Team, member: Member, settings: Settings, former: Member | None = None) -> None:
+        """`former` is the dead process of the same name that this one goes on for."""
         assert member.incarnation is not None
         self.bearer = layout.bearer(member.name, member.incarnation)
         self._team = team
         self._member = member
+        self._former = former
         self._settings = settings
         self._incarnation = member.incarnation
         self._off_loop = OffLoop()
@@ -65,6 +68,7 @@ class Teammate:
             team.clock,
             ttl_seconds=settings.lease_ttl_seconds,
             progress_timeout_seconds=settings.progress_timeout_seconds,
+            is_held=self.stores.again().tasks.is_held,
         )
         watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG]
         self.wakeup = Wakeup(team, watched)
@@ -75,20 +79,23 @@ class Teammate:
         """The loop of this teammate, ready to run."""
         model = make_model(self._settings, on_wait=lambda _: self.keeper.checkpoint())
         desk = self._desk()
+        plan = PlanOfTask(self.stores, desk, self._off_loop)
         assignment = Assignment(
             self.stores,
             desk,
             self.keeper,
+            plan=plan,
             pulse=self._pulse,
             off_loop=self._off_loop,
             meter=model,
             proof=self._proof(),
+            former=self._former,
         )
         lookout = self._lookout()
         positions = self._account.positions
         box = Inbox(self._team, self._member.name, self._incarnation, self.stores.roster, positions)
         inbox = TeamInbox(box, self._off_loop, self._journal)
-        pool = self._pool(assignment)
+        pool = self._pool(assignment, plan)
         agent = Agent(
             model=model,
             pool=pool,
@@ -98,12 +105,13 @@ class Teammate:
             settings=self._agent_settings(),
             events=self.stores.events,
             on_text=lambda _: self.keeper.checkpoint(),
-            stopping=lambda: self._shutdown.asked,
+            stopping=lambda: self._shutdown.asked or self.keeper.is_lost,
         )
         return Worker(
             stores=self.stores,
             pulse=self._pulse,
             assignment=assignment,
+            plan=plan,
             agent=agent,
             inbox=inbox,
             lookout=lookout,
@@ -138,10 +146,13 @@ class Teammate:
             self._team,
             self.stores.tasks,
             Worktrees(git, self._team.root),
-            Verifier(git, tree, environment, stopping=lambda: self._shutdown.at_once),
+            Verifier(git, tree, environment, stopping=self._must_stop_checks),
             claimant=Claimant(name=self._member.name, incarnation=self._incarnation, role=self._member.role),
             proof=self._proof(),
         )
+
+    def _must_stop_checks(self) -> bool:
+        return self._shutdown.at_once or self.keeper.is_lost
 
     def _lookout(self) -> Lookout:
         stores, ttl = self._beside, self._settings.lease_ttl_seconds
@@ -152,14 +163,15 @@ class Teammate:
             off_loop=OffLoop(),
             shutdown=self._shutdown,
             sweep=Sweep(stores, ttl_seconds=ttl),
+            keeper=self.keeper,
             ttl_seconds=ttl,
         )
 
-    def _pool(self, assignment: Assignment) -> ToolPool:
+    def _pool(self, assignment: Assignment, plan: PlanOfTask) -> ToolPool:
         tools = [
             *workspace_tools(self._settings),
             *board_tools(self.stores.tasks, self._off_loop, assignment, run=self._present_run),
-            submit_plan(assignment),
+            submit_plan(plan),
             send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
         ]
         context = tool_context(
@@ -168,10 +180,11 @@ class Teammate:
             outputs=layout.outputs(self.bearer),
             cwd=assignment.cwd,
             progress=self.keeper.checkpoint,
+            groups=self.keeper.groups,
         )
         rules = parse_rules(allow=self._settings.allow, ask=self._settings.ask, deny=self._settings.deny)
         gates: list[Guard] = [
-            PlanGate(assignment.plan_state),
+            PlanGate(plan.state),
             LeaseGate(assignment.gate),
             PermissionGuard(rules, assignment.cwd),
         ]

@@ -11,6 +11,7 @@ from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.process import known_dead, this_process
 
 if TYPE_CHECKING:
+    from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.shutdown import Shutdown
     from coordination.stores import Stores
     from coordination.sweep import Sweep
@@ -33,6 +34,7 @@ class Lookout:
         off_loop: OffLoop,
         shutdown: Shutdown,
         sweep: Sweep,
+        keeper: LeaseKeeper,
         ttl_seconds: float,
     ) -> None:
         self.shutdown = shutdown
@@ -44,11 +46,16 @@ class Lookout:
         self._wakeup = wakeup
         self._off_loop = off_loop
         self._sweep = sweep
+        self._keeper = keeper
         self._lead_watch = BeatWatch(stores.team.clock, ttl_seconds)
-        self._lead_seen = stores.team.clock.monotonic()
+        self._alone = 0.0  # seconds without a lead, counted in looks: a suspended machine is not alone
+        self._looked = stores.team.clock.monotonic()
 
     async def keep_looking(self) -> None:
-        """Look, ring, wait, for ever; the stores are its own, since the work goes on meanwhile."""
+        """Look, ring, wait, for ever; the stores are its own, since the work goes on meanwhile.
+
+        Raises Superseded.
+        """
         while True:
             await self._off_loop(self._look)
             self._pulse.ring()
@@ -58,18 +65,25 @@ class Lookout:
         """True when the process should end: asked to, or alone for too long with nothing to do."""
         if self.shutdown.asked or has_task:
             return self.shutdown.asked
-        alone = self._stores.team.clock.monotonic() - self._lead_seen
-        if alone > ORPHAN_GRACE_SECONDS:
-            self.shutdown.ask(f"no lead for {alone:.0f} s")
+        if self._alone > ORPHAN_GRACE_SECONDS:
+            self.shutdown.ask(f"no lead for {self._alone:.0f} s")
         return self.shutdown.asked
 
     def _look(self) -> None:
+        bearer = layout.split_bearer(self._stores.actor)
+        assert bearer
+        self._stores.roster.check_newest(*bearer)
+        for watch in (self._sweep, self._lead_watch):
+            watch.count_only(if_on_time=self._keeper.is_on_time)
         self.shutdown.look(ignored=lambda why: self._stores.events.record("shutdown_ignored", why=why))
         self._look_at_lead()
         self._sweep.look()
         self._sweep.repair_if_due()
 
     def _look_at_lead(self) -> None:
+        now = self._stores.team.clock.monotonic()
+        self._alone += min(now - self._looked, self.interval)
+        self._looked = now
         newest = self._stores.leadership.newest()
         self.lead_lives = False
         if newest is None:
@@ -84,4 +98,4 @@ class Lookout:
         self.lead_lives = not (known_dead(lead.process, this_process()) or self._lead_watch.silent(who))
         if self.lead_lives:
             self._met_lead = True
-            self._lead_seen = self._stores.team.clock.monotonic()
+            self._alone = 0.0

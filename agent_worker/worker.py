@@ -10,14 +10,16 @@ import anyio
 import anyio.to_thread
 
 from agent_worker.briefing import not_completed, plan_decided
-from coordination.errors import TeamError
+from coordination.errors import TeamError, first_of
 from coordination.records import PlanState, Status
 from harness.loop import Ended, Incoming
+from harness.tools.mail import TOLD_BY_HOST
 
 if TYPE_CHECKING:
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.lookout import Lookout
+    from agent_worker.plan_gate import PlanOfTask
     from coordination.records import Task
     from coordination.stores import Stores
     from harness.loop import Agent, TurnOutcome
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 ANSWER_PATIENCE_SECONDS = 600.0  # how long a question to the lead holds a task up (DESIGN 6: 10 min)
 GIVE_UPS = 3  # turns in a row without a reply of the model; then the process ends
 REST_SECONDS = 5.0  # after a task could not be worked on
-NO_ANSWER_NEEDED = frozenset({"plan_decision", "shutdown_request", "undeliverable"})
+NO_ANSWER_NEEDED = TOLD_BY_HOST | {"undeliverable"}
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +43,7 @@ class Worker:
         stores: Stores,
         pulse: Pulse,
         assignment: Assignment,
+        plan: PlanOfTask,
         agent: Agent,
         inbox: TeamInbox,
         lookout: Lookout,
@@ -49,6 +52,7 @@ class Worker:
         self._stores = stores
         self._pulse = pulse
         self._assignment = assignment
+        self._plan = plan
         self._agent = agent
         self._inbox = inbox
         self._lookout = lookout
@@ -61,7 +65,16 @@ class Worker:
         return self._lookout.shutdown.why or "the process ended"
 
     async def run(self) -> None:
-        """The teammate works until it is asked to stop; its task is then on the board again."""
+        """The teammate works until it is asked to stop; its task is then on the board again.
+
+        Raises Superseded, and what else keeps it from going on.
+        """
+        try:
+            await self._run()
+        except* TeamError as errors:
+            raise first_of(errors) from None
+
+    async def _run(self) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(self._lookout.keep_looking)
             group.start_soon(self._heed_signals, group.cancel_scope)
@@ -79,6 +92,8 @@ class Worker:
                 scope.cancel()
 
     async def _serve(self) -> None:
+        if task := await self._assignment.take_up():
+            await self._work(task)
         while not self._lookout.is_over(has_task=False):
             seen = self._pulse.count
             if await self._answer_mail():
@@ -137,9 +152,11 @@ class Worker:
             await self._give_up(outcome)
             return ""
         self._give_ups = 0
+        if self._keeper.is_lost:
+            await self._assignment.give_back("its lease was lost")
         if outcome.ended is Ended.STOPPED or self._is_final() or await self._assignment.problem():
             return ""
-        if await self._assignment.plan_state() is PlanState.PENDING:
+        if await self._plan.state() is PlanState.PENDING:
             return await self._until_decided()
         return await self._until_handed_in()
 
@@ -163,9 +180,9 @@ class Worker:
         """Wait, without a model call, until the plan has its decision."""
         while not self._lookout.is_over(has_task=True):
             seen = self._pulse.count
-            state = await self._assignment.plan_state()
+            state = await self._plan.state()
             if state is not PlanState.PENDING:
-                decision = await self._assignment.decision()
+                decision = await self._plan.decision()
                 return plan_decided(decision) if decision else "[Plan void] a new plan is wanted."
             self._keeper.checkpoint()
             await self._pulse.wait(seen, self._lookout.interval)

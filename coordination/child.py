@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import psutil
@@ -11,7 +13,7 @@ import psutil
 from coordination.process import start_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from coordination.clock import Clock
 
@@ -77,6 +79,32 @@ def end_group(group: int, clock: Clock, *, patience_seconds: float = PATIENCE_SE
         else:
             return True
     return False
+
+
+class RunningGroups:
+    """The process groups that this process runs for its tools; any thread may end them."""
+
+    def __init__(self) -> None:
+        self._groups: set[int] = set()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def holding(self, group: int) -> Iterator[None]:
+        """The group is one of these until the block ends."""
+        with self._lock:
+            self._groups.add(group)
+        try:
+            yield
+        finally:
+            with self._lock:  # afterwards the number may be another group's
+                self._groups.discard(group)
+
+    def kill(self) -> bool:
+        """Every group was killed, without a grace; False when there was none."""
+        with self._lock:
+            for group in self._groups:
+                _signal(group, signal.SIGKILL)
+            return bool(self._groups)
 
 
 def group_runs(group: int) -> bool:

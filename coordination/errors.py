@@ -22,6 +22,15 @@ class TeamError(Exception):
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
 
+def first_of(errors: BaseExceptionGroup[TeamError]) -> TeamError:
+    """The one that is told of several that came at once."""
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    assert isinstance(found, TeamError)
+    return found
+
+
 @dataclass(eq=False)
 class UsageError(TeamError):
     """The person asked for something that cannot be done as asked; the text is ready to print."""

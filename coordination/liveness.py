@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.errors import NotRegularFile, StateUnwritable
+from coordination.errors import NotRegularFile, StateUnwritable, TeamError
 
 if TYPE_CHECKING:
     from coordination.clock import Clock
@@ -14,16 +15,28 @@ if TYPE_CHECKING:
 
 TTL_SECONDS = 15.0  # on a local disk
 LOOKS_PER_TTL = 6  # beats too come this often
+LOST = frozenset({errno.ENOTCONN, errno.ESHUTDOWN, errno.EIO})  # the state directory itself is gone
 _WIDTH = 64
 
 
+def has_lost_all(error: TeamError) -> bool:
+    """True when the error means that nothing of the team can be known any more, leases included."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in LOST
+
+
 class Beat:
-    """The beat of this process; an object belongs to one thread."""
+    """The beat of this process; one thread at a time may beat, any may ask for its age."""
 
     def __init__(self, team: Team, who: str) -> None:
         self._directory = team.directory
         self._path = layout.beat(who)
+        self._clock = team.clock
         self._count = 0
+        self._last = float("-inf")
+
+    def is_late(self, ttl_seconds: float) -> bool:
+        """True when the last beat is older than TTL/2, so that others may be about to call it silent."""
+        return self._clock.monotonic() - self._last > ttl_seconds / 2
 
     def beat(self, task: str | None = None, token: int | None = None) -> None:
         """The file differs from before; task and token in it are hints for people.
@@ -31,11 +44,13 @@ class Beat:
         Raises StateUnwritable.
         """
         self._count += 1
+        began = self._clock.monotonic()  # a process that is stopped while it writes has to doubt
         text = f"{self._count} {task or '-'} {token or '-'}"
         try:
             self._directory.overwrite(self._path, f"{text[: _WIDTH - 1]:<{_WIDTH - 1}}\n".encode())
         except OSError as error:
             raise StateUnwritable(path=self._path, cause=error.strerror or "unknown") from error
+        self._last = began
 
 
 def read_beat(team: Team, who: str) -> bytes | None:
@@ -87,15 +102,14 @@ class BeatWatch:
         # half a step for the rounding of six sums
         return seen is not None and seen.silence > self.ttl_seconds - self._step / 2
 
-    def hold(self) -> None:
-        """Count nothing from now on: the observer's own beat fails, so the trouble is on its side."""
-        self._held = True
+    def count_only(self, *, if_on_time: bool) -> None:
+        """Count nothing while the observer's own beat fails or was late: the trouble is on its side.
 
-    def go_on(self) -> None:
-        """Count again, from now: the observer's own beat was written."""
-        if self._held:
-            self._held = False
+        Afterwards it counts again, from now.
+        """
+        if self._held and if_on_time:
             self._counting_since = self._clock.monotonic()
+        self._held = not if_on_time
 
     def forget(self, who: str) -> None:
         """Its silence is 0 again, as if it had never been looked at."""

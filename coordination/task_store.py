@@ -89,6 +89,10 @@ class TaskStore:
         """The tasks that need this one directly."""
         return tuple(self._board.known(task_id).dependents.get(task_id, ()))
 
+    def is_held(self, task_id: str, token: int) -> bool:
+        """True while the token is the present one; one failing look where nothing is new."""
+        return self.get(task_id).token == token
+
     def own_unfinished(self, name: str) -> Task | None:
         """The task that the member holds; costs the same on any board."""
         return self._board.held_by(name)
@@ -230,14 +234,17 @@ class TaskStore:
         with self._lock.held():
             self._views.refresh(touched)
 
-    def repair(self) -> None:
-        """Pending edges have their verdict, edits by hand are adopted, hints are what the tasks say."""
+    def repair(self, *, everything: bool = False) -> None:
+        """Pending edges have their verdict, edits by hand are adopted, hints are what the tasks say.
+
+        Finished tasks are left out unless `everything` is asked for.
+        """
         with self._lock.held():
-            unfinished = [task for task in self._board.all() if not task.status.is_final]
-            for task in unfinished:
+            tasks = [task for task in self._board.all() if everything or not task.status.is_final]
+            for task in tasks:
                 if task.edges_pending:
                     self._edges.settle(task.id)
-            self._views.refresh(task.id for task in unfinished)
+            self._views.refresh(task.id for task in tasks)
             self._board.rebuild()
 
     def _create(self, drafts: Sequence[TaskDraft], ids: Sequence[str]) -> list[Task]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordination.child import tool_environment
+from coordination.child import RunningGroups, tool_environment
 from harness.anthropic_model import AnthropicModel
 from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.metered_model import MeteredModel
@@ -56,7 +56,8 @@ def tool_context(
     *,
     outputs: str,
     cwd: Callable[[], Path],
-    progress: Callable[[], None],
+    progress: Callable[[], None] = lambda: None,
+    groups: RunningGroups | None = None,
 ) -> ToolContext:
     """What tools are given; `outputs` is where long results of this process go, relative to the root."""
     return ToolContext(
@@ -64,6 +65,7 @@ def tool_context(
         environment=lambda: tool_environment(passed=settings.environment_pass),
         outputs=ResultFiles(directory, outputs),
         progress=progress,
+        groups=groups or RunningGroups(),
     )
 
 

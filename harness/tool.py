@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
+from coordination.child import RunningGroups
 from coordination.errors import TeamError
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class ToolContext:
     environment: Callable[[], Mapping[str, str]]  # all that a child process may see
     outputs: OutputFiles
     progress: Callable[[], None] = lambda: None  # a sign of life, called while a long call goes on
+    groups: RunningGroups = field(default_factory=RunningGroups)  # of the processes that tools run
     call_id: str = ""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from coordination.errors import TeamError
+from coordination.errors import TeamError, first_of
 from coordination.liveness import LOOKS_PER_TTL
 from coordination.protocols import PERSON, TermOver
 from coordination.records import Status
@@ -101,7 +101,7 @@ class Lead:
                 group.cancel_scope.cancel()
         except* TeamError as errors:
             await self._parts.behind(self._give_up_empty_run)
-            raise _first(errors) from None
+            raise first_of(errors) from None
         finally:
             with anyio.CancelScope(shield=True):
                 await self._stop_team()
@@ -181,6 +181,7 @@ class Lead:
 
     async def _turn(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
         outcome = await conversation.agent.run(incoming)
+        self._console.flush()
         await conversation.work.end_turn()
         if outcome.ended is Ended.GAVE_UP:
             raise ModelGaveUp(cause=outcome.why, exit_code=_code_of(outcome.error))
@@ -276,14 +277,6 @@ class Lead:
             report = replace(report, run=end_run(parts.background, parts.opened.run.id, state))
         save_report(parts.opened.team, report)
         return Ending(code=code, report=report)
-
-
-def _first(errors: BaseExceptionGroup[TeamError]) -> TeamError:
-    found: BaseException = errors
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    assert isinstance(found, TeamError)
-    return found
 
 
 def _code_of(error: TeamError | None) -> ExitCode:

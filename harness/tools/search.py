@@ -119,11 +119,9 @@ async def _with_ripgrep(
 ) -> list[str]:
     finished = await run_process(
         [program, *_FLAGS, *_narrowing(query), "-e", query.pattern, "--", place.shown],
-        cwd=context.cwd(),
-        environment=context.environment(),
+        context,
         timeout_seconds=limits.timeout_seconds,
         kept_bytes=KEPT_BYTES,
-        progress=context.progress,
     )
     if finished.status is None:
         raise _took_too_long(limits)

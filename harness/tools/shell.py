@@ -15,8 +15,7 @@ from coordination.clock import SystemClock
 from harness.tool import Effect, NoWorkingDirectory, Tool, ToolContext, ToolFailure, closed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from anyio.abc import Process
 
@@ -75,29 +74,25 @@ class BoundedOutput:
 
 
 async def run_process(
-    command: str | Sequence[str],
-    *,
-    cwd: Path,
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-    kept_bytes: int,
-    progress: Callable[[], None] = lambda: None,
+    command: str | Sequence[str], context: ToolContext, *, timeout_seconds: float, kept_bytes: int
 ) -> Finished:
     """Run in a process group of its own with stdin closed; afterwards the group is gone.
 
     A string goes to the shell. Output and errors come in one stream, in the order of writing.
     Raises NoWorkingDirectory, OSError. Cancellation kills the group too.
     """
+    cwd, environment = context.cwd(), dict(context.environment())
     if not await anyio.Path(cwd).is_dir():
         raise NoWorkingDirectory(why=f"{cwd} is gone")
     argv = on_a_leash(command) if isinstance(command, str) else list(command)
     kept = BoundedOutput(kept_bytes)
     with anyio.CancelScope(shield=True):  # cancelled half way, a start would leave its process behind
         process = await anyio.open_process(
-            argv, stdin=PIPE, stderr=STDOUT, cwd=cwd, env=dict(environment), start_new_session=True
+            argv, stdin=PIPE, stderr=STDOUT, cwd=cwd, env=environment, start_new_session=True
         )
     try:
-        status = await _follow(process, kept, timeout_seconds, progress)
+        with context.groups.holding(process.pid):
+            status = await _follow(process, kept, timeout_seconds, context.progress)
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()
@@ -176,12 +171,7 @@ def bash_tool(limits: ShellLimits) -> Tool:
 async def _bash(arguments: dict[str, Any], context: ToolContext, limits: ShellLimits) -> str:
     seconds = arguments.get("timeout", limits.timeout_seconds)
     finished = await run_process(
-        arguments["command"],
-        cwd=context.cwd(),
-        environment=context.environment(),
-        timeout_seconds=seconds,
-        kept_bytes=limits.kept_bytes,
-        progress=context.progress,
+        arguments["command"], context, timeout_seconds=seconds, kept_bytes=limits.kept_bytes
     )
     output = finished.output.strip("\n")
     if finished.status is None:

@@ -99,9 +99,9 @@ def test_a_missing_beat_is_silence_too(watch: BeatWatch, clock: FakeClock) -> No
 def test_nothing_counts_while_the_own_beat_fails(watch: BeatWatch, clock: FakeClock) -> None:
     watch.look("alice~2", b"1")
     look_for(watch, clock, 4, every=2)
-    watch.hold()
+    watch.count_only(if_on_time=False)
     assert look_for(watch, clock, 60, every=2) == 4
-    watch.go_on()
+    watch.count_only(if_on_time=True)
     assert watch.look("alice~2", b"1") == 4
     assert look_for(watch, clock, 2, every=2) == 6
 

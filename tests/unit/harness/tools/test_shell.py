@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,11 +155,9 @@ def test_a_long_call_shows_signs_of_life(tmp_path: Path) -> None:
     async def silent() -> None:
         await run_process(
             "sleep 0.1",
-            cwd=tmp_path,
-            environment={"PATH": os.environ["PATH"]},
+            replace(context(tmp_path), progress=lambda: signs.append(1)),
             timeout_seconds=5,
             kept_bytes=100,
-            progress=lambda: signs.append(1),
         )
 
     anyio.run(silent)

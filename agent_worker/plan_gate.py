@@ -1,0 +1,89 @@
+"""The plan gate of the present task: where it stands, and how a plan gets before its reviewer."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.protocols import Kind, plan_state
+from coordination.records import Plan, PlanState
+from harness.tool import ToolFailure
+
+if TYPE_CHECKING:
+    from coordination.records import Decision, Task
+    from coordination.requests import RequestState
+    from coordination.stores import Stores
+    from harness.off_loop import OffLoop
+    from workspace.desk import Desk
+
+
+class PlanOfTask:
+    """Satisfies the `Planner` that the tool needs."""
+
+    def __init__(self, stores: Stores, desk: Desk, off_loop: OffLoop) -> None:
+        self._stores = stores
+        self._desk = desk
+        self._off_loop = off_loop
+
+    async def state(self) -> PlanState:
+        """Where the plan gate stands now, read from disk."""
+        return await self._off_loop(self._state)
+
+    def _state(self) -> PlanState:
+        if self._desk.task is None:
+            return PlanState.NOT_REQUIRED
+        task = self._stores.tasks.get(self._desk.task.id)
+        member = self._stores.roster.member(self._desk.claimant.name)
+        required = task.plan_required or bool(member and member.plan_required)
+        asked = self._asked(task)
+        present = asked is None or self._stores.roster.is_present(asked.question.asker)
+        return plan_state(required, task.plan, asked, asker_present=present)
+
+    def _asked(self, task: Task) -> RequestState | None:
+        return self._stores.requests.get(task.plan.request) if task.plan else None
+
+    async def decision(self) -> Decision | None:
+        """The answer to the present plan, if there is one."""
+        task = self._desk.task
+        fresh = await self._off_loop(self._stores.tasks.get, task.id) if task else None
+        asked = await self._off_loop(self._asked, fresh) if fresh else None
+        return asked.answer if asked else None
+
+    async def submit_plan(self, plan: str) -> str:
+        """The plan is on disk and before its reviewer, who has been told."""
+        state = await self.state()
+        if state is PlanState.PENDING:
+            raise ToolFailure(
+                code="plan_pending", detail="a plan of yours is already waiting; wait for its decision"
+            )
+        if self._desk.task is None:
+            raise ToolFailure(code="no_task", detail="you hold no task to plan for")
+        request = await self._off_loop(self._put_before_reviewer, self._desk.task, plan)
+        return f"submitted as {request}; you go on when it is decided"
+
+    def _put_before_reviewer(self, task: Task, text: str) -> str:
+        stores, token = self._stores, task.token or 0
+        before = stores.tasks.get(task.id).plan
+        number = before.number + 1 if before else 1
+        reviewer = stores.runs.get(task.run or "").plan_reviewer
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        path = layout.plan(task.id, token, number)
+        stores.team.directory.make(path.rpartition("/")[0])
+        stores.team.directory.publish(path, text.encode())
+        question = stores.requests.ask(
+            Kind.PLAN,
+            task.subject,
+            reviewer=reviewer,
+            question=text,
+            task=task.id,
+            token=token,
+            plan=number,
+            content_digest=digest,
+        )
+        stores.tasks.submit_plan(task.id, token, Plan(number=number, digest=digest, request=question.id))
+        marks = {"request": question.id, "task": task.id, "plan": str(number)}
+        stores.events.record("plan_submitted", subject=task.subject, reviewer=reviewer, **marks)
+        if reviewer == "lead":
+            stores.outbox.send("lead", text, type="plan_request", metadata=marks)
+        return question.id
