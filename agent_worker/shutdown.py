@@ -21,6 +21,7 @@ class Shutdown:
         self.at_once = False  # not even a check that runs is waited for
         self._stores = stores
         self._me = me
+        self._told: set[str] = set()  # requests that were ignored
 
     @property
     def asked(self) -> bool:
@@ -32,7 +33,7 @@ class Shutdown:
         self.at_once = self.at_once or at_once
 
     def look(self, *, ignored: Callable[[str], None]) -> None:
-        """An open request to stop this very process is answered and obeyed; `ignored` hears of others."""
+        """An open request to stop this process is answered and obeyed; `ignored` hears once of others."""
         newest = self._stores.leadership.newest()
         for asked in self._stores.requests.open():
             question = asked.question
@@ -43,7 +44,9 @@ class Shutdown:
                 continue
             refusal = shutdown_refusal(asked, me=self._me, present_term=newest[0] if newest else 0)
             if refusal:
-                ignored(refusal)
+                if question.id not in self._told:
+                    ignored(refusal)
+                self._told.add(question.id)
                 continue
             self._stores.requests.decide(question.id, Verdict.APPROVE, reason="stopping")
             self.ask(f"{question.asker} asked it to stop")

@@ -1,0 +1,111 @@
+"""What a teammate sees of its lead, and when it goes home alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_worker.compose import Teammate
+from agent_worker.lookout import ORPHAN_GRACE_SECONDS
+from coordination.liveness import LOOKS_PER_TTL, Beat
+from coordination.records import MemberState
+from harness.settings import Settings
+from tests.support.people import comes_alive, dead, elsewhere, leads, stores_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coordination.team_root import Team
+    from tests.support.clock import FakeClock
+
+TTL = 15.0
+
+
+class Watcher:
+    """A teammate that beats and looks."""
+
+    def __init__(self, team: Team) -> None:
+        self.teammate = Teammate(team, comes_alive(team, "alice"), Settings(lease_ttl_seconds=TTL))
+        self.lookout = self.teammate._lookout()
+
+    def sees_lead(self) -> bool:
+        self.teammate.keeper.holds(None, None)
+        self.lookout._look()
+        return self.lookout.lead_lives
+
+
+@pytest.fixture
+def alice(team: Team) -> Iterator[Watcher]:
+    watcher = Watcher(team)
+    yield watcher
+    watcher.teammate.wakeup.close()
+
+
+def test_before_the_first_lead_there_is_none(alice: Watcher) -> None:
+    assert not alice.sees_lead()
+
+
+def test_a_lead_is_taken_for_alive_until_a_ttl_of_silence(
+    team: Team, alice: Watcher, clock: FakeClock
+) -> None:
+    leads(team, elsewhere())
+    assert alice.sees_lead()
+    for _ in range(LOOKS_PER_TTL - 1):
+        clock.advance(TTL / LOOKS_PER_TTL)
+        assert alice.sees_lead()
+    clock.advance(TTL / LOOKS_PER_TTL)
+    assert not alice.sees_lead()
+
+
+def test_a_lead_that_beats_again_is_alive_again(team: Team, alice: Watcher, clock: FakeClock) -> None:
+    leads(team, elsewhere())
+    for _ in range(2 * LOOKS_PER_TTL):
+        alice.sees_lead()
+        clock.advance(TTL / LOOKS_PER_TTL)
+    assert not alice.sees_lead()
+    Beat(team, "lead~1").beat()
+    assert alice.sees_lead()
+
+
+def test_a_dead_lead_is_seen_at_once_and_ends_nobody(team: Team, alice: Watcher) -> None:
+    leads(team, dead())
+    assert not alice.sees_lead()
+    assert not alice.lookout.is_over(has_task=False)
+
+
+def test_a_lead_that_ended_sends_its_teammates_home(team: Team, alice: Watcher) -> None:
+    lead = leads(team)
+    assert alice.sees_lead()
+    lead.leadership.end(1)
+    assert not alice.sees_lead()
+    assert alice.lookout.shutdown.why == "the lead has ended"
+
+
+def test_a_teammate_that_came_after_the_end_waits_for_the_next_lead(team: Team, alice: Watcher) -> None:
+    leads(team).leadership.end(1)
+    assert not alice.sees_lead()
+    assert not alice.lookout.is_over(has_task=False)
+    leads(team)
+    assert alice.sees_lead()
+
+
+def test_alone_and_without_a_task_it_goes_home_after_the_grace(alice: Watcher, clock: FakeClock) -> None:
+    looks = int(ORPHAN_GRACE_SECONDS / alice.lookout.interval)
+    for _ in range(looks):
+        clock.advance(alice.lookout.interval)
+        assert not alice.sees_lead()
+    assert not alice.lookout.is_over(has_task=False)
+    clock.advance(alice.lookout.interval)
+    alice.sees_lead()
+    assert not alice.lookout.is_over(has_task=True)
+    assert alice.lookout.is_over(has_task=False)
+    assert (alice.lookout.shutdown.why or "").startswith("no lead for 90")
+
+
+def test_each_look_sweeps_for_lost_members(team: Team, alice: Watcher) -> None:
+    comes_alive(team, "bob", dead())
+    alice.sees_lead()
+    bob = stores_of(team, comes_alive(team, "carol")).roster.member("bob")
+    assert bob
+    assert bob.state is MemberState.CLOSED
