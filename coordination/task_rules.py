@@ -183,7 +183,7 @@ def refuse(task: Task, token: int, result: TaskResult) -> Task:
     refusals = _fenced(task, token).refusals + 1
     if refusals >= task.max_attempts:
         return _failed(
-            task, why=f"the checks refused completion {refusals}", result=result, refusals=refusals
+            task, why=f"not completed after {refusals} tries", result=result, refusals=refusals
         )
     return _step(task, Event.REFUSE, result=result, refusals=refusals)
 

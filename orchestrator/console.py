@@ -28,6 +28,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "plan_required": "wants a plan from {member}",
     "plan_decided": "decides on the plan {request}: {verdict} {reason}",
     "completion_refused": "is not done with {subject}: it fails {refused}",
+    "not_handed_in": "ends its turn without handing in {subject}",
     "completed": "completes {subject}",
     "late_result": "hands {subject} in too late: {why}",
     "merged": "merges {subject} as {commit:.10}",

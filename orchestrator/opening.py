@@ -11,8 +11,9 @@ from coordination.errors import TeamError
 from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.member_rules import InvalidMemberChange
-from coordination.process import this_process
+from coordination.process import is_stopped, known_dead, this_process
 from coordination.profile import agree_on_profile
+from coordination.protocols import LEAD, PERSON
 from coordination.records import MemberState
 from coordination.requests import AlreadyDecided
 from coordination.roster import GONE
@@ -86,7 +87,7 @@ def find_team(start: Path, team_directory: Path | None) -> Team:
 
 
 def take_term(team: Team, *, ttl_seconds: float) -> int:
-    """The process leads. A lead on another machine is given a TTL to show that it lives.
+    """The process leads. A lead on another machine, or one that was stopped, has a TTL to show a beat.
 
     Raises LeadAlive.
     """
@@ -102,7 +103,7 @@ def take_term(team: Team, *, ttl_seconds: float) -> int:
             assert newest is not None
             lead, beat = newest[1].process, read_beat(team, who)
             silence = watch.look(who, beat)
-            if (lead.boot, lead.pid_namespace) == (me.boot, me.pid_namespace):
+            if (lead.boot, lead.pid_namespace) == (me.boot, me.pid_namespace) and not is_stopped(lead.pid):
                 raise  # it lives: here that can be known
             team.clock.sleep(ttl_seconds / LOOKS_PER_TTL)
             if watch.look(who, read_beat(team, who)) <= silence:
@@ -112,9 +113,15 @@ def take_term(team: Team, *, ttl_seconds: float) -> int:
 def stamp(stores: Stores, term: int) -> None:
     """The term stands in everything that a predecessor might still want to change (DESIGN 12).
 
-    A start that it left behind is called off: nobody watches that process, or none was ever made.
+    A start that it left behind is called off: nobody watches that process, or none was ever made. The
+    task that it held itself is ready again.
     """
     stores.tasks.begin_term()
+    for run in stores.runs.all():
+        if run.state == "open":
+            stores.runs.update(run.id)
+    if (own := stores.tasks.own_unfinished(LEAD)) and own.token:
+        stores.tasks.reclaim(own.id, own.token, f"{own.lease and own.lease.holder} has ended")
     for asked in stores.requests.open():
         if asked.term < term:
             with suppress(AlreadyDecided):  # the answer was on its way
@@ -137,9 +144,10 @@ def open_goal(
     workers: int,
 ) -> Opened:
     """A new run with this goal, led by this process. Raises LeadAlive, RunOpen."""
+    _refuse_open_run(open_stores(team, PERSON))
     term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
     stores = open_stores(team, layout.bearer("lead", term))
-    if open_run := stores.runs.open_run():
+    if open_run := stores.runs.open_run():  # opened since we looked
         stores.leadership.end(term)
         raise RunOpen(run=open_run.id, goal=open_run.goal)
     stamp(stores, term)
@@ -157,9 +165,19 @@ def open_goal(
     return Opened(stores=stores, git=git, term=term, run=run)
 
 
+def _refuse_open_run(stores: Stores) -> None:
+    """Before a term is taken: a term that ends at once would send the run's members home."""
+    open_run, newest = stores.runs.open_run(), stores.leadership.newest()
+    if open_run is None:
+        return
+    if newest and not newest[1].ended and not known_dead(newest[1].process, this_process()):
+        raise LeadAlive(term=newest[0], host=newest[1].process.host, pid=newest[1].process.pid)
+    raise RunOpen(run=open_run.id, goal=open_run.goal)
+
+
 def open_again(team: Team, git: Git, settings: Settings) -> Opened:
     """The open run, led by this process from now on. Raises LeadAlive, NothingToResume."""
-    if open_stores(team, "person").runs.open_run() is None:
+    if open_stores(team, PERSON).runs.open_run() is None:
         raise NothingToResume
     term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
     stores = open_stores(team, layout.bearer("lead", term))

@@ -11,7 +11,9 @@ import msgspec
 from coordination import layout
 from coordination.events import EventTail
 from coordination.numbered_log import pretty
+from coordination.protocols import PERSON
 from coordination.records import Status, Task
+from coordination.requests import Requests
 from coordination.usage import Usage
 
 if TYPE_CHECKING:
@@ -25,7 +27,10 @@ TOLD = {  # events of a task that a reader of the story wants, and their words
     "claim": "claimed",
     "resume": "resumed",
     "submit_plan": "submitted a plan for",
-    "refuse": "was refused by the checks on",
+    "approve": "approved the plan for",
+    "deny": "sent back the plan for",
+    "withdraw": "withdrew the plan for",
+    "refuse": "was turned back with",
     "release": "gave back",
     "reclaim": "took back from a lost holder",
     "complete": "completed",
@@ -93,10 +98,11 @@ def _is_unverified(task: Task) -> bool:
 def make_report(team: Team, store: TaskStore, run: Run, words: str = "") -> Report:
     """The report of a run, read from disk alone."""
     tasks = tuple(store.all(run.id))
+    steps = [*_steps(store, tasks), *_decisions(Requests(team, PERSON), store, tasks)]
     return Report(
         run=run,
         tasks=tasks,
-        steps=tuple(sorted(_steps(store, tasks), key=lambda step: step.at)),
+        steps=tuple(sorted(steps, key=lambda step: step.at)),
         usage=usage_by_member(EventTail(team.directory).read_new(), since=run.at),
         words=words,
     )
@@ -124,6 +130,23 @@ def _steps(store: TaskStore, tasks: Iterable[Task]) -> Iterable[Step]:
                     task=task.id,
                     subject=task.subject,
                     why=version.why,
+                )
+
+
+def _decisions(requests: Requests, store: TaskStore, tasks: Iterable[Task]) -> Iterable[Step]:
+    """What was decided on the plans of the tasks."""
+    for task in tasks:
+        plans = [version.plan for _, version in store.history(task.id) if version.plan]
+        for request in dict.fromkeys(plan.request for plan in plans):
+            answer = requests.get(request).answer
+            if answer:
+                yield Step(
+                    at=answer.at,
+                    by=answer.by,
+                    event=answer.verdict,
+                    task=task.id,
+                    subject=task.subject,
+                    why=answer.reason,
                 )
 
 
@@ -161,11 +184,9 @@ def render(report: Report) -> str:
 
 
 def _head(report: Report) -> str:
-    done = sum(is_settled(task) for task in report.live_tasks)
-    lines = [
-        f"run {report.run.id}: {report.run.goal}",
-        f"{done} of {len(report.live_tasks)} tasks done and merged",
-    ]
+    done, live = sum(is_settled(task) for task in report.live_tasks), len(report.live_tasks)
+    lines = [f"run {report.run.id}: {report.run.goal}"]
+    lines.append(f"{done} of {live} tasks done and merged" if live else "no task was needed")
     if report.words:
         lines += ["", report.words]
     return "\n".join(lines)
@@ -200,7 +221,10 @@ def _where(report: Report) -> str:
         f"open: {task.id} [{task.status}] {task.subject}" + (f" - {task.why}" if task.why else "")
         for task in report.open_tasks
     ]
-    lines += [f"unverified, not merged without you: {task.id} {task.subject}" for task in report.unverified]
+    lines += [
+        f"unverified, not merged without you: {task.subject} (git merge {task.branch})"
+        for task in report.unverified
+    ]
     branch, base = report.run.branch, report.run.base[:12]
     if any(task.merged for task in report.tasks):
         lines += [

@@ -50,6 +50,7 @@ def _lead(stores: Stores) -> dict[str, Any] | None:
     term, lead = newest
     ended = lead.ended or known_dead(lead.process, this_process())
     state = "ended" if lead.ended else "dead" if ended else "alive"
+    term -= lead.ended  # the end of a term has a number of its own
     return {"term": term, "state": state, "host": lead.process.host, "pid": lead.process.pid}
 
 
@@ -73,15 +74,16 @@ def _task(task: Task, tasks: list[Task]) -> dict[str, Any]:
         "subject": task.subject,
         "status": str(task.status),
         "owner": task.owner,
-        "blocked_by": [need for need in task.blocked_by if _unfinished(need, tasks)],
+        "blocked_by": [need for need in task.blocked_by if _is_waited_for(need, task, tasks)],
         "attempts": task.attempts,
         "refusals": task.refusals,
         "note": note,
     }
 
 
-def _unfinished(task_id: str, tasks: list[Task]) -> bool:
-    return any(task.id == task_id and task.status is not Status.COMPLETED for task in tasks)
+def _is_waited_for(need: str, task: Task, tasks: list[Task]) -> bool:
+    unfinished = any(other.id == need and other.status is not Status.COMPLETED for other in tasks)
+    return unfinished and not task.status.is_final
 
 
 def _member(stores: Stores, member: Member) -> dict[str, Any]:
@@ -129,7 +131,7 @@ def _rows(head: str, rows: list[str]) -> list[str]:
 def _task_row(task: dict[str, Any]) -> str:
     notes = [task["note"]] if task["note"] else []
     notes += [f"waits for {', '.join(task['blocked_by'])}"] if task["blocked_by"] else []
-    notes += [f"{task['refusals']} times refused by its checks"] if task["refusals"] else []
+    notes += [f"{task['refusals']} completions refused"] if task["refusals"] else []
     notes += [f"{task['attempts']} holders lost"] if task["attempts"] else []
     shown = f" ({'; '.join(notes)})" if notes else ""
     return f"{task['id']}  {task['status']:<12} {task['owner'] or '-':<10} {task['subject']}{shown}"

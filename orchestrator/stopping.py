@@ -15,6 +15,8 @@ from coordination.records import MemberState
 from orchestrator.ending import end_run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from coordination.records import Member
     from coordination.stores import Stores
 
@@ -29,14 +31,52 @@ def ask_to_stop(stores: Stores, member: Member) -> str:
     return question.id
 
 
-def stop_member(stores: Stores, member: Member) -> str:
-    """The member was asked to stop, or its start was called off; says which."""
+def stop_member(stores: Stores, member: Member, *, patience_seconds: float) -> str:
+    """The member is gone: asked first, ended after the patience where that can be done from here."""
     if member.state is MemberState.STARTING:
         stores.roster.withdraw(member.name, member.spawn_id, "stopped by the person")
         return f"the start of {member.name} was called off"
     if member.process and known_dead(member.process, this_process()):
         return f"{member.name} is already gone; its task is put back by whoever notices first"
-    return f"{member.name} was asked to stop ({ask_to_stop(stores, member)})"
+    ask_to_stop(stores, member)
+    if wait_until_closed(stores, [member], patience_seconds=patience_seconds):
+        return f"{member.name} has stopped"
+    if end_process(stores, member):
+        return f"{member.name} did not stop in {patience_seconds:g} s and was ended"
+    host = member.process.host if member.process else "another host"
+    raise UsageError(detail=f"{member.name} was asked, but does not stop; end it on {host}")
+
+
+def wait_until_closed(stores: Stores, members: Sequence[Member], *, patience_seconds: float) -> bool:
+    """True once none of these bears its name any more; false when the patience is over."""
+    deadline = stores.team.clock.monotonic() + patience_seconds
+    while any(is_bearer(stores, member) for member in members):
+        if stores.team.clock.monotonic() >= deadline:
+            return False
+        stores.team.clock.sleep(LOOK_SECONDS)
+    return True
+
+
+def is_bearer(stores: Stores, member: Member) -> bool:
+    """True while that very process has not closed and nobody else took its name over."""
+    return stores.roster.is_present(layout.bearer(member.name, member.incarnation or 0))
+
+
+def end_process(stores: Stores, member: Member, *, patience_seconds: float = 5.0) -> bool:
+    """The process does not run any more: SIGTERM, patience, SIGKILL; false where no signal reaches it.
+
+    What it started dies with it.
+    """
+    me, process = this_process(), member.process
+    if process is None or (process.boot, process.pid_namespace) != (me.boot, me.pid_namespace):
+        return False
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        deadline = stores.team.clock.monotonic() + patience_seconds
+        while not known_dead(process, me) and stores.team.clock.monotonic() < deadline:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, number)
+            stores.team.clock.sleep(LOOK_SECONDS)
+    return known_dead(process, me)
 
 
 def stop_team(stores: Stores, *, patience_seconds: float) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.child import end_group
 from coordination.member_rules import InvalidMemberChange
-from coordination.process import known_dead, this_process
+from coordination.process import this_process
 from coordination.records import MemberState
 from orchestrator.launchers.launcher import StartOrder
-from orchestrator.stopping import ask_to_stop
+from orchestrator.stopping import ask_to_stop, end_process
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,8 @@ class Supervisor:
         self._started: dict[str, StartedProcess] = {}
 
     def launch(self, member: Member) -> None:
-        """A process was started for the member, whose record is `starting`."""
+        """A process was started for the member, whose record is `starting`. Raises TermOver."""
+        self._stores.check_term()
         log = self._team.root / layout.process_log(member.name)
         order = StartOrder(
             name=member.name, spawn_id=member.spawn_id, root=self._team.root, log=log, settings=self._settings
@@ -48,7 +49,13 @@ class Supervisor:
         return [member for member in self._stores.roster.all() if member.state in LIVING]
 
     def look(self) -> None:
-        """Ended processes are collected; a start whose process ended before it came alive is withdrawn."""
+        """Ended processes are collected; a start whose process ended before it came alive is withdrawn.
+
+        So is one that an earlier lead recorded when it woke too late: nobody will launch it.
+        """
+        for member in self._stores.roster.all():
+            if member.state is MemberState.STARTING and member.term < self._stores.leadership.present():
+                self._withdraw(member, "the lead that asked for it has ended")
         for name, process in list(self._started.items()):
             code = process.ended()
             if code is None:
@@ -58,8 +65,12 @@ class Supervisor:
             member = self._stores.roster.member(name)
             if member and member.state is MemberState.STARTING:
                 why = f"its process ended with {code} before it came alive; see {layout.process_log(name)}"
-                self._stores.roster.withdraw(name, member.spawn_id, why)
+                self._withdraw(member, why)
                 self._stores.events.record("start_failed", member=name, why=why)
+
+    def _withdraw(self, member: Member, why: str) -> None:
+        with suppress(InvalidMemberChange):  # it has just come alive
+            self._stores.roster.withdraw(member.name, member.spawn_id, why)
 
     def stop_all(self, *, patience_seconds: float) -> None:
         """Nobody is left: asked first, ended after the patience, verified gone."""
@@ -90,15 +101,6 @@ class Supervisor:
         started = self._started.pop(member.name, None)
         if started:
             started.stop(patience_seconds=2.0)
-        elif member.process and self._is_reachable(member):
-            end_group(member.process.pid, self._team.clock)
+        elif member.process != this_process():  # this lead may be the one that was burying the name
+            end_process(self._stores, member)
         self._stores.events.record("ended", member=member.name)
-
-    def _is_reachable(self, member: Member) -> bool:
-        me = this_process()
-        return bool(
-            member.process
-            and member.process != me  # this lead may be the one that was burying the name
-            and (member.process.boot, member.process.pid_namespace) == (me.boot, me.pid_namespace)
-            and not known_dead(member.process, me)
-        )

@@ -10,6 +10,7 @@ from coordination.errors import UsageError
 from coordination.records import MemberState
 from orchestrator.cli.shared import persons_stores, team_option
 
+MEMBER_SECONDS = 10.0  # how long a teammate may take before it is ended
 STOP_SECONDS = 60.0  # how long `stop` waits for the lead, whose team gets its own patience first
 
 
@@ -56,5 +57,5 @@ def stop(*, name: str | None, team_directory: Path | None) -> int:
         return 0
     from orchestrator.stopping import stop_member
 
-    click.echo(stop_member(stores, member))
+    click.echo(stop_member(stores, member, patience_seconds=MEMBER_SECONDS))
     return 0

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from orchestrator.launchers.launcher import StartOrder
 
+TEAMMATE = "agent_worker"  # the module that a teammate process runs
+
 
 class LocalProcess:
     """A subprocess that leads its own process group."""
@@ -46,7 +48,7 @@ class LocalProcess:
 
 def teammate_command(root: Path, name: str) -> list[str]:
     """How a teammate is started: outside the repository's import path."""
-    return [sys.executable, "-P", "-m", "agent_worker", "--team", str(root), "--name", name]
+    return [sys.executable, "-P", "-m", TEAMMATE, "--team", str(root), "--name", name]
 
 
 def become_teammate(root: Path, name: str) -> NoReturn:

@@ -78,7 +78,7 @@ def test_a_task_that_was_done_again_counts_no_longer() -> None:
 def test_work_without_passed_checks_is_unverified_and_named_so() -> None:
     report = of(MERGED, UNVERIFIED)
     assert report.unverified == [UNVERIFIED]
-    assert f"unverified, not merged without you: {UNVERIFIED.id} Task 2" in render(report)
+    assert "unverified, not merged without you: Task 2 (git merge " in render(report)
 
 
 def test_an_open_task_is_named_with_its_reason() -> None:
@@ -110,7 +110,7 @@ def test_the_story_is_told_in_words_with_times(team: Team, lead: Stores) -> None
     run = opened(lead)
     one_task_done(team, lead, run)
     text = render(make_report(team, lead.tasks, run))
-    assert "  03:04:05  alice~2    was refused by the checks on Round money\n" in text
+    assert "  03:04:05  alice~2    was turned back with Round money\n" in text
     assert "  03:04:05  lead~1     merged Round money" in text
 
 
