@@ -6,8 +6,9 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from coordination import layout
+from coordination.errors import StateUnwritable
 from coordination.protocols import Kind, plan_state
-from coordination.records import Plan, PlanState
+from coordination.records import Plan, PlanState, scrub
 from harness.tool import ToolFailure
 
 if TYPE_CHECKING:
@@ -64,13 +65,10 @@ class PlanOfTask:
 
     def _put_before_reviewer(self, task: Task, text: str) -> str:
         stores, token = self._stores, task.token or 0
-        before = stores.tasks.get(task.id).plan
-        number = before.number + 1 if before else 1
         reviewer = stores.runs.get(task.run or "").plan_reviewer
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        path = layout.plan(task.id, token, number)
-        stores.team.directory.make(path.rpartition("/")[0])
-        stores.team.directory.publish(path, text.encode())
+        data = scrub(text).encode()
+        digest = hashlib.sha256(data).hexdigest()
+        number = self._write(task, data)
         question = stores.requests.ask(
             Kind.PLAN,
             task.subject,
@@ -87,3 +85,16 @@ class PlanOfTask:
         if reviewer == "lead":
             stores.outbox.send("lead", text, type="plan_request", metadata=marks)
         return question.id
+
+    def _write(self, task: Task, data: bytes) -> int:
+        """The plan has a file of its own; its number, which no plan of this token had before."""
+        directory, token = self._stores.team.directory, task.token or 0
+        before = self._stores.tasks.get(task.id).plan
+        number = before.number + 1 if before else 1
+        while directory.exists(layout.plan(task.id, token, number)):  # one that is void by now
+            number += 1
+        path = layout.plan(task.id, token, number)
+        directory.make(path.rpartition("/")[0])
+        if error := directory.publish(path, data):
+            raise StateUnwritable(path=path, cause=error.strerror or "unknown") from error
+        return number

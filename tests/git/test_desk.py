@@ -13,16 +13,14 @@ from coordination.task_refusals import Claimant
 from coordination.task_rules import StaleToken
 from coordination.task_store import TaskStore
 from coordination.usage import Usage
-from workspace.checks import Verifier
+from tests.support.verifier import SlowVerifier
 from workspace.desk import Desk, HandedIn, LeaseBroken, NoTask, Proof, UnknownCheck, checks_of
 from workspace.git import UnknownCommit
 from workspace.worktrees import CannotCombine, Worktrees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from coordination.records import CheckResult
     from coordination.team_root import Team
     from tests.support.repository import Repository
     from workspace.git import Git
@@ -31,16 +29,6 @@ PROOF = Proof(
     checks={"fine": "test -f fine.txt", "add": "python3 -c 'import add'"}, every_task=(), timeout_seconds=20
 )
 USED = Usage(calls=2, input_tokens=30)
-
-
-class SlowVerifier(Verifier):
-    """Something happens to the task while its checks run."""
-
-    meanwhile: Callable[[], object] = staticmethod(lambda: None)
-
-    def verify(self, *arguments: Any, **named: Any) -> tuple[CheckResult, ...]:
-        self.meanwhile()
-        return super().verify(*arguments, **named)
 
 
 class Office:

@@ -1,0 +1,161 @@
+"""A teammate's host around one task: the lease, proving, and telling the lead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination.records import Run, Status
+from coordination.task_rules import StaleToken
+from harness.tool import Effect, NoWorkingDirectory, ToolFailure
+from tests.support.people import leads
+from tests.support.repository import Repository
+from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
+from tests.support.verifier import SlowVerifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from coordination.stores import Stores
+    from coordination.team_root import Team
+    from tests.support.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def team(tmp_path: Path, clock: FakeClock) -> Team:
+    return team_beside_repository(tmp_path, clock)
+
+
+@pytest.fixture
+def lead(team: Team) -> Stores:
+    return leads(team)
+
+
+@pytest.fixture
+def run(lead: Stores) -> Run:
+    return opens_run(lead)
+
+
+@pytest.fixture
+def alice(team: Team, run: Run) -> Iterator[TeammateUnderTest]:
+    assert run
+    made = TeammateUnderTest(team)
+    yield made
+    made.teammate.wakeup.close()
+
+
+# taking
+
+
+async def test_the_next_ready_task_is_taken_with_a_tree_and_a_briefing(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, checks=("fine",))
+    task = await alice.takes_next()
+    assert (task.owner, task.status) == ("alice", Status.IN_PROGRESS)
+    assert alice.on.cwd() == lead.team.root / (task.worktree or "")
+    assert "fine: test -f fine.txt" in await alice.on.brief(task)
+
+
+async def test_with_nothing_ready_nothing_is_taken(alice: TeammateUnderTest) -> None:
+    assert await alice.on.take_next() is None
+
+
+async def test_without_a_task_there_is_no_directory_instead(alice: TeammateUnderTest) -> None:
+    with pytest.raises(NoWorkingDirectory):
+        alice.on.cwd()
+    assert await alice.on.gate(Effect.READ) == (
+        "no_task",
+        "you hold no task; claim one first (list_tasks shows what is ready)",
+    )
+
+
+async def test_a_task_that_was_taken_away_closes_the_lease_gate(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run)
+    task = await alice.takes_next()
+    assert await alice.on.gate(Effect.CHANGE) is None
+    lead.tasks.reclaim(task.id, task.token or 0, "silent")
+    problem = await alice.on.gate(Effect.READ)
+    assert problem
+    assert problem[0] == "lease_broken"
+
+
+# handing in
+
+
+async def test_the_lead_is_told_of_a_proven_result(lead: Stores, run: Run, alice: TeammateUnderTest) -> None:
+    task = puts_up(lead, run, checks=("fine",))
+    await alice.takes_next()
+    (alice.on.cwd() / "fine.txt").write_text("yes", encoding="utf-8")
+    assert (await alice.on.complete("It is fine.")).startswith(f"completed {task.id}")
+    assert alice.told_lead() == [("result", "A: It is fine.\n(its checks passed)")]
+
+
+async def test_a_refusal_is_the_models_to_mend_and_no_news_for_the_lead(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, checks=("fine",))
+    await alice.takes_next()
+    with pytest.raises(ToolFailure, match="fine \\(exit code 1\\)") as caught:
+        await alice.on.complete("It is fine.")
+    assert caught.value.reason == "checks_failed"
+    assert alice.told_lead() == []
+
+
+async def test_turns_without_handing_in_fail_the_task_at_last_and_the_lead_is_told(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, max_attempts=2)
+    await alice.takes_next()
+    first = await alice.on.ended_without()
+    assert first
+    assert (first.status, first.refusals) == (Status.IN_PROGRESS, 1)
+    last = await alice.on.ended_without()
+    assert last
+    assert last.status is Status.FAILED
+    assert alice.told_lead()[-1][0] == "task_failed"
+
+
+async def test_a_task_is_not_handed_in_twice(lead: Stores, run: Run, alice: TeammateUnderTest) -> None:
+    puts_up(lead, run)
+    await alice.takes_next()
+    await alice.on.complete("done")
+    with pytest.raises(ToolFailure, match="is completed already"):
+        await alice.on.complete("done again")
+
+
+async def test_a_result_that_comes_too_late_is_kept_and_told(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run)
+    task = await alice.takes_next()
+    desk = alice.on._desk
+    slow = SlowVerifier(desk._verifier._git, desk._verifier._tree, {})
+    slow.meanwhile = lambda: lead.tasks.reclaim(task.id, task.token or 0, "silent")
+    desk._verifier = slow
+    with pytest.raises(StaleToken):
+        await alice.on.complete("done")
+    branch = f"leadhand/{task.id}/{task.token}"
+    assert alice.told_lead()[-1] == ("late_result", f"A was handed in too late; see {branch}")
+    assert Repository(team.repository).git("rev-parse", "--verify", branch)
+
+
+async def test_nothing_is_handed_in_before_its_plan_is_approved(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    with pytest.raises(ToolFailure) as caught:
+        await alice.on.complete("done")
+    assert caught.value.reason == "plan_not_approved"

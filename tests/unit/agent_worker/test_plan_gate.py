@@ -1,0 +1,176 @@
+"""The plan gate of a teammate: what opens it, what closes it, and where its plans lie."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination import layout
+from coordination.protocols import Kind
+from coordination.records import PlanState, Run, Verdict
+from coordination.stores import Stores, open_stores
+from harness.off_loop import OffLoop
+from harness.tool import ToolFailure
+from orchestrator.leading import HostOfLead, review
+from orchestrator.supervisor import Supervisor
+from tests.support.launcher import FakeLauncher
+from tests.support.people import leads
+from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from coordination.team_root import Team
+    from tests.support.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def team(tmp_path: Path, clock: FakeClock) -> Team:
+    return team_beside_repository(tmp_path, clock)
+
+
+@pytest.fixture
+def lead(team: Team) -> Stores:
+    return leads(team)
+
+
+@pytest.fixture
+def run(lead: Stores) -> Run:
+    return opens_run(lead)
+
+
+@pytest.fixture
+def alice(team: Team, run: Run) -> Iterator[TeammateUnderTest]:
+    assert run
+    made = TeammateUnderTest(team)
+    yield made
+    made.teammate.wakeup.close()
+
+
+async def test_without_a_requirement_no_plan_is_needed(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run)
+    await alice.takes_next()
+    assert await alice.plan.state() is PlanState.NOT_REQUIRED
+
+
+async def test_a_plan_goes_through_rejection_and_a_better_one_to_approval(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    assert await alice.plan.state() is PlanState.REQUIRED
+    first = await alice.submits("Use floats")
+    assert await alice.plan.state() is PlanState.PENDING
+    review(lead, first, Verdict.DENY, "floats round wrong")
+    assert await alice.plan.state() is PlanState.REJECTED
+    second = await alice.submits("Use decimals")
+    review(lead, second, Verdict.APPROVE, "")
+    assert await alice.plan.state() is PlanState.APPROVED
+    decision = await alice.plan.decision()
+    assert decision
+    assert decision.verdict is Verdict.APPROVE
+
+
+async def test_a_second_plan_waits_for_the_decision_on_the_first(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    await alice.submits("Use floats")
+    with pytest.raises(ToolFailure, match="already waiting"):
+        await alice.plan.submit_plan("Use decimals")
+
+
+async def test_asking_for_a_plan_closes_the_gate_at_once(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    review(lead, await alice.submits("Use decimals"), Verdict.APPROVE, "")
+    host = HostOfLead(
+        lead,
+        Supervisor(lead, FakeLauncher(), settings={}),
+        off_loop=OffLoop(),
+        max_workers=3,
+        worker_model=None,
+    )
+    await host.require_plan("alice", "And the tests?")
+    assert await alice.plan.state() is PlanState.REQUIRED
+    again = await alice.submits("Decimals, with tests")
+    plan = lead.tasks.get(alice.on.task.id if alice.on.task else "").plan
+    assert plan
+    assert lead.requests.get(again).question.content_digest == plan.digest
+
+
+async def test_every_plan_is_a_file_of_its_own(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, plan_required=True)
+    task = await alice.takes_next()
+    for text in ("first", "second"):
+        await alice.submits(text)
+        lead.tasks.require_plan(task.id)
+    plans = team.root / f".team/plans/{task.id}"
+    assert sorted(path.read_text(encoding="utf-8") for path in plans.iterdir()) == ["first", "second"]
+
+
+async def test_the_question_carries_the_digest_of_the_plan_in_the_file(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, plan_required=True)
+    task = await alice.takes_next()
+    question = lead.requests.get(await alice.submits("Use decimals \ud800")).question
+    file = team.root / layout.plan(task.id, task.token or 0, question.plan or 0)
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == question.content_digest
+    assert (question.kind, question.reviewer, question.token) == (Kind.PLAN, "lead", task.token)
+
+
+async def test_a_plan_for_the_person_is_not_mailed_to_the_lead(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    lead.runs.update(run.id, plan_reviewer="person")
+    puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    request = await alice.submits("Use decimals")
+    assert alice.told_lead() == []
+    person = open_stores(team, "person")
+    review(person, request, Verdict.APPROVE, "go")
+    assert await alice.plan.state() is PlanState.APPROVED
+
+
+async def test_the_requirement_of_a_member_survives_to_its_next_task(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    lead.roster.update("alice", alice.member.incarnation, plan_required=True)
+    for subject in ("A", "B"):
+        puts_up(lead, run, subject)
+        task = await alice.takes_next()
+        assert await alice.plan.state() is PlanState.REQUIRED
+        assert "A plan is required" in await alice.on.brief(task)
+        review(lead, await alice.submits(f"Do {subject}"), Verdict.APPROVE, "")
+        await alice.on.complete("done")
+        await alice.on.leave()
+    assert len(alice.told_lead()) == 4
+
+
+async def test_an_approval_is_void_after_the_task_was_given_back(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    review(lead, await alice.submits("Use decimals"), Verdict.APPROVE, "")
+    await alice.on.give_back("stopped")
+    await alice.takes_next()
+    assert await alice.plan.state() is PlanState.REQUIRED
