@@ -20,9 +20,10 @@ def _boot() -> str:
         return f"boot-{psutil.boot_time():.0f}"
 
 
-def _pid_namespace() -> str:
+def pid_namespace(pid: int | str = "self") -> str:
+    """Where the process counts pids; that of the caller, if none is given."""
     try:
-        return str(Path("/proc/self/ns/pid").readlink())
+        return str(Path(f"/proc/{pid}/ns/pid").readlink())
     except OSError:
         return "only"
 
@@ -51,7 +52,7 @@ def this_process() -> ProcessIdentity:
     return ProcessIdentity(
         host=platform.node(),
         boot=_boot(),
-        pid_namespace=_pid_namespace(),
+        pid_namespace=pid_namespace(),
         pid=pid,
         started=start_mark(pid) or "",
     )

@@ -58,7 +58,16 @@ class ReadyHints:
             yield from self._take_along(paths)
 
     def rebuild(self, read: Callable[[], Iterable[tuple[Task, int]]]) -> None:
-        """The hints are those of the tasks that `read` gives: ready ones, each with its place.
+        """The hints are those of the tasks that `read` gives: ready ones, each with its place."""
+        missing, superfluous = self.differences(read)
+        for path in sorted(missing):
+            self._touch(path)
+        for path in superfluous:
+            self._directory.unlink(path)
+        self._listings.clear()
+
+    def differences(self, read: Callable[[], Iterable[tuple[Task, int]]]) -> tuple[set[str], set[str]]:
+        """The hints that are missing, and those at none of the tasks that `read` gives.
 
         What is there is listed before reading, so that a hint added meanwhile is not taken for an old one.
         """
@@ -68,11 +77,7 @@ class ReadyHints:
             for name in self._directory.names(layout.ready_hints(row))
         }
         wanted = {path for task, place in read() for path in _paths(task, place)}
-        for path in sorted(wanted - found):
-            self._touch(path)
-        for path in found - wanted:
-            self._directory.unlink(path)
-        self._listings.clear()
+        return wanted - found, found - wanted
 
     def _take_along(self, paths: list[str]) -> Iterator[str]:
         missed = False

@@ -96,6 +96,10 @@ class TaskBoard:
         )
         self.hints.rebuild(self._ready_with_places)
 
+    def hint_differences(self) -> tuple[set[str], set[str]]:
+        """The hints that are missing, and those that hint at nothing ready."""
+        return self.hints.differences(self._ready_with_places)
+
     def _ready_with_places(self) -> list[tuple[Task, int]]:
         places = self.graph.state.tasks
         return [(task, places[task.id]) for task in self.all() if task_rules.ready(task, self.logs.status_of)]

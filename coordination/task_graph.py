@@ -78,7 +78,9 @@ class _AlreadyJudged(TeamError):
     added: bool
 
 
-class _GraphRules:
+class GraphRules:
+    """What a record of the graph must satisfy, and what all of them add up to."""
+
     def check(self, state: GraphState | None, record: Record) -> None:
         entry, graph = GraphEntry.from_json(record.body), state or GraphState()
         if entry.term < graph.term:
@@ -107,7 +109,7 @@ class TaskGraph:
     """Which tasks exist, in order of creation, and which needs which; reverse edges live in memory."""
 
     def __init__(self, team: Team, actor: str, term: Callable[[], int] = lambda: 0) -> None:
-        self._log = NumberedLog(team.directory, layout.GRAPH_LOG, name=LOG_NAME, rules=_GraphRules())
+        self._log = NumberedLog(team.directory, layout.GRAPH_LOG, name=LOG_NAME, rules=GraphRules())
         self._clock, self._actor, self._term = team.clock, actor, term
 
     @property

@@ -36,6 +36,7 @@ VERBS = (
     ("look", "logs", "look", "what a process wrote to its log"),
     ("team", "init", "act", "make this repository's team directory"),
     ("team", "worker", "run", "join the team by hand, in this terminal"),
+    ("repair", "fsck", "repair", "check everything on disk, and mend it"),
     ("repair", "demo", "demo", "a whole team on a small repository, no key needed"),
 )
 

@@ -11,8 +11,9 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[2]
 # The style page guessed 2,400 / 4,200 / 1,000 / 700 / 3,600 before there was code. The rules of validity,
 # succession and closing, each written out where writer and reader share it, took more than guessed.
+# `fsck` states each invariant once more from outside, with its reason and its repair: 900 lines.
 PACKAGES = {
-    "coordination": 5650,
+    "coordination": 7100,
     "harness": 5200,
     "workspace": 1500,
     "agent_worker": 1000,

@@ -1,0 +1,80 @@
+"""Inspect the files themselves: leftovers of dead processes, links, what cannot be read or written."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.finding import Finding, error, note
+from coordination.process import start_mark, this_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coordination.team_root import Team
+
+_TEMPORARY = re.compile(r"\.tmp~(?P<host>.*)~(?P<boot>[^~]*)~(?P<pid>[0-9]+)~[0-9a-f]+")
+_STATE = tuple(name for name in layout.TOP_LEVEL if name != layout.WORKTREES)
+
+
+def inspect_files(team: Team) -> Iterator[Finding]:
+    """What is wrong with the directories of the team, whatever lies in them."""
+    for top in _STATE:
+        for directory, below, files in os.walk(team.root / top):
+            here = Path(directory).relative_to(team.root).as_posix()
+            if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+                yield _no_access(here, "write in")
+            for name in (*below, *files):
+                yield from _entry(team, f"{here}/{name}", is_directory=name in below)
+
+
+def _entry(team: Team, where: str, *, is_directory: bool) -> Iterator[Finding]:
+    path = team.root / where
+    name = path.name
+    if _is_stale(name):
+        yield note(
+            "stale_temporary",
+            where,
+            "its writer is dead",
+            why="it only takes room",
+            repair="removes it",
+            mend=lambda: team.directory.unlink(where),
+        )
+        return
+    try:
+        mode = path.lstat().st_mode
+    except OSError:  # it was there a moment ago
+        return
+    if stat.S_ISLNK(mode):
+        if not _is_view(where, path):
+            yield error("link", where, "a link", why="what is written through it leaves the team directory")
+    elif not is_directory and not stat.S_ISREG(mode):
+        yield error("no_file", where, "neither file nor directory", why="it is never read; move it away")
+    elif not is_directory and not os.access(path, os.R_OK):
+        yield _no_access(where, "read")
+
+
+def _no_access(where: str, what: str) -> Finding:
+    return error(
+        "no_access",
+        where,
+        f"this user may not {what} it",
+        why="the team stops there",
+        repair="nothing; use chown",
+    )
+
+
+def _is_view(where: str, path: Path) -> bool:
+    """The link to the newest received mail of a name: `mailboxes/alice.jsonl`."""
+    return where.count("/") == 1 and path.suffix == ".jsonl" and len(path.readlink().parts) == 1
+
+
+def _is_stale(name: str) -> bool:
+    match, me = _TEMPORARY.fullmatch(name), this_process()
+    if match is None or (match["host"], match["boot"]) != (me.host, me.boot[:8]):
+        return False
+    return start_mark(int(match["pid"])) is None

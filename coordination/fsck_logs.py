@@ -1,0 +1,232 @@
+"""Inspect every numbered log: records that do not count, numbers that were lost, names that are none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from coordination import layout
+from coordination.errors import InvalidRecord, NewerFormat, NotRegularFile, StateUnreadable
+from coordination.finding import Finding, error, note, warning
+from coordination.leadership import TermRules
+from coordination.member_rules import RESERVED
+from coordination.numbered_log import NumberedLog, unseal
+from coordination.profile import ProfileRules
+from coordination.records import MemberState, Status, Task
+from coordination.requests import RequestRules
+from coordination.roster import GONE, MemberRules
+from coordination.runs import RunRules
+from coordination.task_graph import LOG_NAME, GraphRules
+from coordination.task_rules import Event
+from coordination.task_validity import TaskLogRules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from coordination.files import StateDirectory
+    from coordination.numbered_log import LogRules
+    from coordination.stores import Stores
+    from coordination.task_board import TaskBoard
+
+FILL = 100  # so many lost numbers in a row are filled; a number far ahead is no loss but a plant
+WHY = "fsck: said again above a record that does not count"
+# What may be said again of a task without changing it.
+_SAID_AGAIN = {
+    Status.HELD: Event.EDIT,
+    Status.PENDING: Event.EDIT,
+    Status.IN_PROGRESS: Event.BIND,
+    Status.COMPLETED: Event.MERGE,
+}
+_TEMPORARY = ".tmp~"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """One log, and how its newest state is said again as the next number."""
+
+    log: NumberedLog[Any]
+    again: Callable[[], Callable[[], object] | None]
+
+
+def inspect_logs(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
+    """What is wrong with the numbers of the team."""
+    directory = stores.team.directory
+    for place in _places(stores, board):
+        yield from _inspect(directory, place)
+    for parent, pattern, what in _PARENTS:
+        yield from _foreign(directory, parent, pattern, what)
+    for key in _keys(directory):
+        if key in RESERVED:
+            yield warning(
+                "reserved_name",
+                layout.member_log(key),
+                f"a member called {key}",
+                why="the name means somebody else, so its mail and tasks are in doubt",
+            )
+
+
+_PARENTS: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    (layout.TASK_LOGS, layout.TASK_ID, "no task has such an id"),
+    (layout.REQUESTS, layout.REQUEST_ID, "no question has such an id"),
+    (layout.RUNS, layout.RUN_ID, "no run has such an id"),
+    (
+        layout.MEMBERS,
+        re.compile(r"[a-z0-9_-]{1,64}|.*~[0-9]+\.beat"),
+        "no member has such a name, nor a beat",
+    ),
+)
+
+
+def _foreign(
+    directory: StateDirectory, parent: str, pattern: re.Pattern[str], what: str
+) -> Iterator[Finding]:
+    for name in directory.names(parent):
+        if not pattern.fullmatch(name) and not name.startswith(_TEMPORARY):
+            yield warning("foreign_name", f"{parent}/{name}", what, why=_NEVER_READ)
+
+
+_NEVER_READ = "nobody will ever read it; move it away"
+
+
+def _places(stores: Stores, board: TaskBoard) -> Iterator[_Place]:
+    directory = stores.team.directory
+
+    def place(path: str, name: str, rules: LogRules[Any], again: Callable[[Any], Any]) -> _Place:
+        log: NumberedLog[Any] = NumberedLog(directory, path, name=name, rules=rules)
+        return _Place(log=log, again=lambda: again(log.state) if log.state is not None else None)
+
+    yield place(layout.PROFILE_LOG, "profile/mount", ProfileRules(), lambda _: None)
+    yield place(layout.LEAD_LOG, "lead/terms", TermRules(), lambda _: None)
+    yield place(layout.GRAPH_LOG, LOG_NAME, GraphRules(), lambda _: board.graph.begin_term)
+    for key in _keys(directory):
+        yield place(
+            layout.member_log(key), f"member/{key}", MemberRules(key), lambda state: _member(stores, state)
+        )
+    for request in _named(directory, layout.REQUESTS, layout.REQUEST_ID):
+        path = layout.request_log(request)
+        yield place(path, f"request/{request}", RequestRules(request), lambda _: None)
+    for run in _named(directory, layout.RUNS, layout.RUN_ID):
+        yield place(
+            layout.run_log(run),
+            f"run/{run}",
+            RunRules(run),
+            lambda state: lambda: stores.runs.update(state.id),
+        )
+    for task in _named(directory, layout.TASK_LOGS, layout.TASK_ID):
+        path = layout.task_log(task)
+        yield place(path, f"task/{task}", TaskLogRules(task), lambda state: _task(board, state))
+
+
+def _named(directory: StateDirectory, parent: str, pattern: re.Pattern[str]) -> list[str]:
+    return sorted(name for name in directory.names(parent) if pattern.fullmatch(name))
+
+
+def _keys(directory: StateDirectory) -> list[str]:
+    """Directories of members; what else lies there are beats."""
+    names = _named(directory, layout.MEMBERS, layout.MEMBER_NAME)
+    return [name for name in names if name == name.lower()]
+
+
+def _member(stores: Stores, member: Any) -> Callable[[], object] | None:  # noqa: ANN401 - the state of a log
+    if member.state in GONE or member.state is MemberState.SUPERSEDED:
+        return None
+    return lambda: stores.roster.update(member.name, None)
+
+
+def _task(board: TaskBoard, task: Any) -> Callable[[], object] | None:  # noqa: ANN401 - the state of a log
+    if task.status not in _SAID_AGAIN or task.id not in board.graph.state.tasks:
+        return None
+
+    def step(task: Task, _: int) -> Task:
+        return structs.replace(task, event=_SAID_AGAIN[task.status], why=WHY)
+
+    return lambda: board.change(task.id, step)
+
+
+def _inspect(directory: StateDirectory, place: _Place) -> Iterator[Finding]:
+    log = place.log
+    try:
+        log.refresh()
+        lost = _lost(directory, log)
+    except (NewerFormat, StateUnreadable) as problem:
+        yield error(problem.reason, log.path, str(problem), why="what it holds cannot be taken into account")
+        return
+    yield from _invalid(place)
+    for name in directory.names(log.path):
+        where = f"{log.path}/{name}"
+        is_known = layout.RECORD_NAME.fullmatch(name) or where == layout.report(log.path.rpartition("/")[2])
+        if not is_known and not name.startswith(_TEMPORARY):
+            yield warning("foreign_name", where, "no name of a record", why=_NEVER_READ)
+    for number, genuine in lost.items():
+        yield _beyond(place, number, genuine=genuine)
+
+
+def _invalid(place: _Place) -> Iterator[Finding]:
+    log = place.log
+    newest = log.newest.number if log.newest else 0
+    again = place.again()
+    for number, reason in log.invalid.items():
+        where = layout.record(log.path, number)
+        if number < newest or again is None:
+            yield note(
+                "invalid_record", where, f"does not count: {reason}", why="it keeps its number, no more"
+            )
+        else:
+            yield warning(
+                "invalid_record",
+                where,
+                f"does not count: {reason}",
+                why="if it was genuine once, what it said is lost",
+                repair="says the newest valid state again above it; the record stays",
+                mend=again,
+            )
+
+
+def _lost(directory: StateDirectory, log: NumberedLog[Any]) -> dict[int, bool]:
+    """The numbers above a free one, each with whether its record is a genuine one of this log."""
+    matches = (layout.RECORD_NAME.fullmatch(name) for name in directory.names(log.path))
+    numbers = sorted(int(match[1]) for match in matches if match)
+    log.refresh()  # what came while we looked
+    return {number: _is_genuine(directory, log, number) for number in numbers if number > log.top}
+
+
+def _is_genuine(directory: StateDirectory, log: NumberedLog[Any], number: int) -> bool:
+    path = layout.record(log.path, number)
+    try:
+        unseal(log.name, number, directory.read_patiently(path), path)
+    except (InvalidRecord, NotRegularFile):
+        return False
+    return True
+
+
+def _beyond(place: _Place, number: int, *, genuine: bool) -> Finding:
+    log = place.log
+    where, free = layout.record(log.path, number), log.top + 1
+    what = f"stands above the free number {free}"
+    if not genuine or number - free > FILL:
+        return note(
+            "above_free_number", where, what, why="it does not count, and will be judged when reached"
+        )
+    again = place.again()
+    return error(
+        "above_free_number",
+        where,
+        f"{what}, yet it is a genuine record",
+        why="a record below it was lost, and with it what this one says",
+        repair="says the newest valid state again on the free numbers"
+        if again
+        else "nothing; restore the file",
+        mend=again and (lambda: _fill(place, again, number)),
+    )
+
+
+def _fill(place: _Place, again: Callable[[], object], number: int) -> None:
+    while place.log.top < number - 1:
+        before = place.log.top
+        again()
+        place.log.refresh()
+        if place.log.top == before:
+            return

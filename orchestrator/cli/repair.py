@@ -1,0 +1,76 @@
+"""The verb that checks the team directory, and mends what can be mended: fsck."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from coordination.finding import Finding
+    from coordination.fsck import Repaired
+    from coordination.stores import Stores
+
+LEFT = 1  # exit code while something is wrong; notes do not count
+
+
+@click.command()
+@click.option(
+    "--repair", "mend", is_flag=True, help="Mend what can be mended; no number and no work is removed."
+)
+@json_option
+@team_option
+def fsck(*, mend: bool, as_json: bool, team_directory: Path | None) -> int:
+    """Check everything that must hold on disk; exit code 1 while an error or a warning is left."""
+    from coordination.fsck import Repaired, repair
+
+    stores = persons_stores(team_directory)
+    if mend:
+        done = repair(lambda: _look(stores))
+    else:
+        found = _look(stores)
+        done = Repaired(found=found, left=found, failures=[])
+    show([_row(finding, done) for finding in _all(done)], as_json, lambda: _text(done))
+    return LEFT if any(finding.counts for finding in done.left) else 0
+
+
+def _look(stores: Stores) -> list[Finding]:
+    from coordination.fsck import inspect, looked_at
+    from orchestrator.host_findings import inspect_processes, inspect_trees
+
+    return [
+        *inspect(stores),
+        *looked_at("the trees", lambda: inspect_trees(stores)),
+        *looked_at("the processes", lambda: inspect_processes(stores)),
+    ]
+
+
+def _all(done: Repaired) -> list[Finding]:
+    """What was found, and what came to light meanwhile, each once."""
+    return list({_key(finding): finding for finding in (*done.found, *done.left)}.values())
+
+
+def _key(finding: Finding) -> tuple[str, str, str]:
+    return finding.code, finding.where, finding.what
+
+
+def _row(finding: Finding, done: Repaired) -> dict[str, Any]:
+    return finding.to_json() | {"repaired": _key(finding) not in map(_key, done.left)}
+
+
+def _text(done: Repaired) -> str:
+    rows = [line for finding in _all(done) for line in _lines(_row(finding, done))]
+    rows += [f"could not be repaired: {failure}" for failure in done.failures]
+    left = sum(finding.counts for finding in done.left)
+    rows.append(f"{left} findings left" if left else "everything holds")
+    return "\n".join(rows)
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    state = "repaired" if row["repaired"] else row["severity"]
+    lines = [f"{state}: {row['where']}: {row['what']}", f"    why it matters: {row['why']}"]
+    return lines if row["repaired"] else [*lines, f"    --repair: {row['repair']}"]

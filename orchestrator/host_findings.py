@@ -1,0 +1,93 @@
+"""Inspect what lies outside the state files: the trees of tasks, and the processes of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from coordination import layout
+from coordination.finding import Finding, error
+from coordination.process import known_dead, pid_namespace, this_process
+from coordination.records import MemberState, Status
+from orchestrator.launchers.local import TEAMMATE
+from workspace.git import Git
+from workspace.worktrees import Worktrees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coordination.records import Member, Task
+    from coordination.stores import Stores
+
+_LIVING = {MemberState.ALIVE, MemberState.CLOSING}
+_START_SECONDS = 10.0  # a process may take so long to come onto the roster
+
+
+def inspect_trees(stores: Stores) -> Iterator[Finding]:
+    """Tasks in progress whose tree is not the one that was bound to them."""
+    bound = [task for task in stores.tasks.all() if _is_bound(task)]
+    trees = Worktrees(Git(stores.team.repository), stores.team.root) if bound else None
+    for task in bound:
+        where = task.worktree or ""
+        why = trees.lease_problem(stores.team.root / where, task.base or "") if trees else None
+        if why:
+            yield error(
+                "tree_broken",
+                where,
+                f"{task.owner} works on {task.id} in it: {why}",
+                why="each of its calls is refused",
+                repair="nothing; the task is given back, and the next holder gets a fresh tree",
+            )
+
+
+def _is_bound(task: Task) -> bool:
+    """Whether the tree that the task names is that of its present lease, not of the one before."""
+    if task.status is not Status.IN_PROGRESS or task.worktree is None:
+        return False
+    return task.resumed_from is not None or task.worktree == layout.worktree(f"{task.id}-{task.token}")
+
+
+def inspect_processes(stores: Stores) -> Iterator[Finding]:
+    """Teammates of this team that run on this machine without being alive on the roster."""
+    running = list(_teammates(stores))  # before the roster: what starts now is on neither
+    members = stores.roster.all()
+    for process, arguments in running:
+        if any(_is_expected(member, process.pid, arguments) for member in members):
+            continue
+        name = _value(arguments, "--name")
+        yield error(
+            "orphan_process",
+            f"process {process.pid}",
+            f"it works as {name} and is not on the roster as such",
+            why="what it writes is refused, but its commands run on",
+            repair=f"nothing; end it by `kill {process.pid}`",
+        )
+
+
+def _teammates(stores: Stores) -> Iterator[tuple[psutil.Process, list[str]]]:
+    now, here = stores.team.clock.now().timestamp(), pid_namespace()
+    for process in psutil.process_iter():
+        try:
+            arguments = process.cmdline()
+            is_young = now - process.create_time() < _START_SECONDS
+        except psutil.Error:  # gone, or not ours to look at
+            continue
+        if TEAMMATE not in arguments or is_young or pid_namespace(process.pid) != here:
+            continue
+        root = _value(arguments, "--team")
+        if root and Path(root).resolve() == stores.team.root.resolve():
+            yield process, arguments
+
+
+def _value(arguments: list[str], option: str) -> str | None:
+    following = arguments[arguments.index(option) + 1 :] if option in arguments else []
+    return following[0] if following else None
+
+
+def _is_expected(member: Member, pid: int, arguments: list[str]) -> bool:
+    if member.state is MemberState.STARTING:
+        return member.spawn_id == _value(arguments, "--spawn-id")
+    alive = member.process is not None and not known_dead(member.process, this_process())
+    return member.state in _LIVING and alive and member.process is not None and member.process.pid == pid
