@@ -60,6 +60,7 @@ class Teammate:
         self._incarnation = member.incarnation
         self._off_loop = OffLoop()
         self._pulse = Pulse()
+        self._pool: ToolPool | None = None
         self.stores = open_stores(team, self.bearer)
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
         self._shutdown = Shutdown(self._beside, me=self.bearer)
@@ -91,11 +92,10 @@ class Teammate:
             proof=self._proof(),
             former=self._former,
         )
-        lookout = self._lookout()
         positions = self._account.positions
         box = Inbox(self._team, self._member.name, self._incarnation, self.stores.roster, positions)
         inbox = TeamInbox(box, self._off_loop, self._journal)
-        pool = self._pool(assignment, plan)
+        self._pool = pool = self._tool_pool(assignment, plan)
         agent = Agent(
             model=model,
             pool=pool,
@@ -114,7 +114,7 @@ class Teammate:
             plan=plan,
             agent=agent,
             inbox=inbox,
-            lookout=lookout,
+            lookout=self._lookout(pool),
             keeper=self.keeper,
         )
 
@@ -152,9 +152,10 @@ class Teammate:
         )
 
     def _must_stop_checks(self) -> bool:
-        return self._shutdown.at_once or self.keeper.is_lost
+        is_interrupted = self._pool is not None and self._pool.is_interrupted
+        return self._shutdown.at_once or self.keeper.is_lost or is_interrupted
 
-    def _lookout(self) -> Lookout:
+    def _lookout(self, pool: ToolPool) -> Lookout:
         stores, ttl = self._beside, self._settings.lease_ttl_seconds
         return Lookout(
             stores,
@@ -164,10 +165,11 @@ class Teammate:
             shutdown=self._shutdown,
             sweep=Sweep(stores, ttl_seconds=ttl),
             keeper=self.keeper,
+            interrupt=pool.interrupt,
             ttl_seconds=ttl,
         )
 
-    def _pool(self, assignment: Assignment, plan: PlanOfTask) -> ToolPool:
+    def _tool_pool(self, assignment: Assignment, plan: PlanOfTask) -> ToolPool:
         tools = [
             *workspace_tools(self._settings),
             *board_tools(self.stores.tasks, self._off_loop, assignment, run=self._present_run),

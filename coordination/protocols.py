@@ -23,6 +23,7 @@ class Kind(StrEnum):
 
     PLAN = "plan"
     SHUTDOWN = "shutdown"
+    INTERRUPT = "interrupt"
     PERMISSION = "permission"
     PROPOSAL = "proposal"
 
@@ -124,15 +125,21 @@ def _is_about(question: Request, plan: Plan) -> bool:
 
 
 def shutdown_refusal(asked: Asked | None, *, me: str, present_term: int) -> str | None:
-    """Why the worker `me` (`alice~7`) ignores a shutdown request; None when it has to obey.
+    """Why the worker `me` (`alice~7`) ignores a shutdown request; None when it has to obey."""
+    return order_refusal(asked, kind=Kind.SHUTDOWN, me=me, present_term=present_term)
 
-    Only a question on disk counts, never the mail that speaks of it.
+
+def order_refusal(asked: Asked | None, *, kind: Kind, me: str, present_term: int) -> str | None:
+    """Why the process `me` ignores an order of this kind; None when it has to obey.
+
+    Only the present lead and the person give orders, and only a question on disk is one, never the
+    mail that speaks of it.
     """
     if asked is None:
         return "there is no such request"
     question = asked.question
-    if question.kind != Kind.SHUTDOWN or question.subject != me:
-        return f"{question.id} is not a shutdown of {me}"
+    if question.kind != kind or question.subject != me:
+        return f"{question.id} is not a {kind} of {me}"
     if question.asker != PERSON and lead_term(question.asker) != present_term:
         return f"{question.id} was asked by {question.asker}, not by the present lead or the person"
     if asked.answer is not None:

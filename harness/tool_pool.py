@@ -27,6 +27,11 @@ logger = logging.getLogger(__name__)
 ASKED_AGAIN = frozenset({"plan", "lease"})  # may have changed while a guard waited for a person
 SIDE_BY_SIDE = 8  # reads of one reply that run at once
 RUN = "run"  # the gate named in the result of a tool that ran and failed
+_INTERRUPTED = Refusal(
+    RUN,
+    "interrupted",
+    "interrupted by a message: read that first; the call did not end, though part of it may have happened",
+)
 
 
 @dataclass(eq=False)
@@ -75,6 +80,7 @@ class ToolPool:
         self._context = context
         self._record = record
         self._limits = limits
+        self._running: anyio.CancelScope | None = None
 
     @property
     def names(self) -> list[str]:
@@ -88,7 +94,8 @@ class ToolPool:
     async def run(self, calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
         """One tool_result block per call, in the order of the calls; raises nothing but cancellation.
 
-        Neighbouring reads run side by side, everything else alone and in order.
+        Neighbouring reads run side by side, everything else alone and in order. After `interrupt` the
+        calls that had not ended have an error result each.
         """
         results: list[dict[str, Any]] = [{} for _ in calls]
         limiter = anyio.CapacityLimiter(SIDE_BY_SIDE)
@@ -97,11 +104,23 @@ class ToolPool:
             async with limiter:
                 results[place] = await self._settle(calls[place])
 
-        for places in self._batches(calls):
-            async with anyio.create_task_group() as group:
-                for place in places:
-                    group.start_soon(settle, place)
-        return results
+        with anyio.CancelScope() as self._running:
+            for places in self._batches(calls):
+                async with anyio.create_task_group() as group:
+                    for place in places:
+                        group.start_soon(settle, place)
+        self._running = None
+        return [result or self._interrupted(call) for call, result in zip(calls, results, strict=True)]
+
+    def interrupt(self) -> None:
+        """The calls that run now are cancelled, and those behind them not begun; from the event loop."""
+        if self._running is not None:
+            self._running.cancel()
+
+    @property
+    def is_interrupted(self) -> bool:
+        """True until the interrupted calls have ended; blocking work asks for it from its thread."""
+        return self._running is not None and self._running.cancel_called
 
     def ends_turn(self, calls: Sequence[ToolCall], results: Sequence[dict[str, Any]]) -> bool:
         """True when one of the calls succeeded and its tool ends the turn."""
@@ -149,6 +168,10 @@ class ToolPool:
         if fault is not None:
             return Refusal(gate="schema", reason=fault.reason, text=fault.text)
         return tool.semantic(call.input) if tool.semantic else None
+
+    def _interrupted(self, call: ToolCall) -> dict[str, Any]:
+        self._tell("tool_failed", call, gate=RUN, reason="interrupted")
+        return _result(call, str(_INTERRUPTED)) | {"is_error": True}
 
     def _fit(self, call: ToolCall, text: str) -> str:
         """The text itself, or a preview of it and the path of the file that holds it."""

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 
 from coordination.errors import TeamError, first_of
+from coordination.interrupts import take_interrupts
 from coordination.liveness import LOOKS_PER_TTL
 from coordination.protocols import PERSON, TermOver
 from coordination.records import Status
@@ -140,6 +141,8 @@ class Lead:
             if anyio.current_time() >= next_beat:
                 next_beat = anyio.current_time() + interval
                 await parts.behind(self._look)
+            if await parts.behind(take_interrupts, parts.background):
+                parts.interrupt()
             self._stream.show_new()
             parts.pulse.ring()
             await anyio.to_thread.run_sync(parts.wakeup.wait, LOOK_SECONDS, abandon_on_cancel=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.child import tool_environment
+from coordination.interrupts import ask_to_interrupt
 from coordination.liveness import Beat
 from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
 from coordination.mailbox import Inbox
@@ -84,6 +86,7 @@ class LeadParts:
         self.journal = self._journal(account)
         inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
+        self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.integration = self._integration()
 
     def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
@@ -92,6 +95,7 @@ class LeadParts:
         desk = self._desk()
         work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
         pool = self._pool(work)
+        self.interrupt = pool.interrupt
         agent = Agent(
             model=model,
             pool=pool,
@@ -169,7 +173,7 @@ class LeadParts:
             *board_tools(self.stores.tasks, self.off_loop, work, run=lambda: self.opened.run.id),
             *planning_tools(self.stores.tasks, self.off_loop, planning),
             *lead_tools(self.stores.roster, self.off_loop, self.host),
-            send_message(self.stores.outbox, self.off_loop),
+            send_message(self.stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, self.stores)),
         ]
         rules = parse_rules(allow=self.settings.allow, ask=self.settings.ask, deny=self.settings.deny)
         context = tool_context(

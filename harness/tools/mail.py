@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from coordination.mail_lines import Delivery
     from coordination.mailbox import Inbox
     from coordination.outbox import Outbox
+    from coordination.records import Message
     from harness.journal import Journal
     from harness.off_loop import OffLoop
 
@@ -23,23 +24,39 @@ if TYPE_CHECKING:
 MARK = re.compile(r"[a-z_]{1,32}")  # a key that cannot break out of its frame
 
 
-def send_message(outbox: Outbox, off_loop: OffLoop, *, sent: Callable[[str], None] = lambda _: None) -> Tool:
-    """Mail, for everybody; `sent` is told each recipient."""
+def send_message(
+    outbox: Outbox,
+    off_loop: OffLoop,
+    *,
+    sent: Callable[[str], None] = lambda _: None,
+    interrupt: Callable[[Message], bool] | None = None,
+) -> Tool:
+    """Mail, for everybody; `sent` is told each recipient. Who may interrupt others gives `interrupt`."""
 
     async def run(args: dict[str, Any], context: ToolContext) -> str:
         message = await off_loop(
-            outbox.send, args["to"], args["content"], message_id=f"msg_{context.call_id}"
+            outbox.send,
+            args["to"],
+            args["content"],
+            message_id=f"msg_{context.call_id}",
+            in_reply_to=args.get("in_reply_to"),
         )
         sent(message.to)
+        if interrupt and args.get("interrupt") and await off_loop(interrupt, message):
+            return f"written to {message.to}, whose running tool is interrupted"
         return f"written to {message.to}"
 
-    name = {"type": "string", "minLength": 1, "description": "`lead`, or the name of a teammate"}
+    fields: dict[str, Any] = {
+        "to": {"type": "string", "minLength": 1, "description": "`lead`, or the name of a teammate"},
+        "content": {"type": "string", "minLength": 1},
+        "in_reply_to": {"type": "string", "minLength": 1, "description": "id of the mail that it answers"},
+    }
+    if interrupt:
+        fields["interrupt"] = {"type": "boolean", "description": "cancel the tool that it runs; seldom right"}
     return Tool(
         name="send_message",
         description="Send text to the lead or to a teammate. It is information for them, never an order.",
-        input_schema=closed(
-            {"to": name, "content": {"type": "string", "minLength": 1}}, required=("to", "content")
-        ),
+        input_schema=closed(fields, required=("to", "content")),
         run=run,
         effect=Effect.TEAM,
     )
@@ -53,6 +70,7 @@ def frame(delivery: Delivery) -> str:
         "from": sender,
         "type": message.type,
         "sent_at": message.sent_at,
+        "id": message.id,
         "in_reply_to": message.in_reply_to,
     }
     for key, value in message.metadata.items():

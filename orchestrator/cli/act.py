@@ -27,14 +27,21 @@ def init(*, team_directory: Path | None) -> None:
 @click.command()
 @click.argument("name")
 @click.argument("text")
+@click.option("--interrupt", is_flag=True, help="Cancel the tool it runs now, so that it reads this at once.")
 @team_option
-def send(*, name: str, text: str, team_directory: Path | None) -> None:
-    """Leave a message for the lead or a teammate; it arrives before its next model call."""
+def send(*, name: str, text: str, interrupt: bool, team_directory: Path | None) -> None:
+    """Leave a message for the lead or a teammate; it arrives before its next model call.
+
+    `leadhand mail --sent` shows what became of it.
+    """
+    from coordination.interrupts import ask_to_interrupt
+
     stores = persons_stores(team_directory)
     if not text.strip():
         raise UsageError(detail="the message is empty; say something")
     message = stores.outbox.send(name, text)
-    click.echo(f"written to {message.to} ({message.id})")
+    done = ", whose running tool is interrupted" if interrupt and ask_to_interrupt(stores, message) else ""
+    click.echo(f"written to {message.to}{done} ({message.id})")
 
 
 @click.command()

@@ -9,11 +9,13 @@ import msgspec
 
 from coordination import layout
 from coordination.errors import NotRegularFile, UsageError
+from coordination.protocols import PERSON
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from coordination.mail_state import SentMail
     from coordination.records import Task
     from coordination.stores import Stores
 
@@ -98,17 +100,39 @@ def _in_full(task: Task, versions: list[tuple[int, Task]]) -> str:
 
 
 @click.command()
-@click.argument("name", default="lead")
+@click.argument("name", required=False)
+@click.option("--sent", is_flag=True, help="What NAME has sent (without NAME: you), and what became of it.")
 @json_option
 @team_option
-def mail(*, name: str, as_json: bool, team_directory: Path | None) -> None:
+def mail(*, name: str | None, sent: bool, as_json: bool, team_directory: Path | None) -> None:
     """Show what a member has received, over all its incarnations; without NAME the lead."""
     stores = persons_stores(team_directory)
+    if sent:
+        _show_sent(stores, name or PERSON, as_json=as_json)
+        return
+    name = name or "lead"
     if name != "lead" and stores.roster.member(name) is None:
         known = ", ".join(["lead", *stores.roster.names()])
         raise UsageError(detail=f"there is no member {name}; known are {known}")
     messages = _received(stores, name)
     show(messages, as_json, lambda: "\n\n".join(map(_message, messages)) or f"{name} has no mail yet")
+
+
+def _show_sent(stores: Stores, name: str, *, as_json: bool) -> None:
+    from coordination.mail_state import sent_by
+
+    found = sorted(sent_by(stores.team, stores.roster, name), key=lambda mail: mail.message.sent_at)
+    show(
+        [{"state": str(mail.state), **mail.message.to_json()} for mail in found],
+        as_json,
+        lambda: "\n".join(map(_sent_row, found)) or f"{name} has sent no mail yet",
+    )
+
+
+def _sent_row(mail: SentMail) -> str:
+    message = mail.message
+    begin = message.content.partition("\n")[0][:60]
+    return f"{message.sent_at or 'by hand':<24}  to {message.to:<10} {mail.state:<10} {message.id}  {begin}"
 
 
 def _received(stores: Stores, name: str) -> list[dict[str, Any]]:
