@@ -101,5 +101,12 @@ class Leadership:
         state = self._log.refresh()
         return state is not None and not state.ended and self._present() == term
 
+    def present(self) -> int:
+        """The highest term that a lead took, ended or not; 0 before the first."""
+        state, newest = self._log.refresh(), self._log.newest
+        if state is None or newest is None:
+            return 0
+        return newest.prev if state.ended else newest.number
+
     def _present(self) -> int:
         return self._log.newest.number if self._log.newest else 0

@@ -38,6 +38,14 @@ def start_mark(pid: int) -> str | None:
     return None if fields[0] in {"Z", "X"} else fields[19]
 
 
+def is_stopped(pid: int) -> bool:
+    """True when the process exists and stands still, as after Ctrl-Z; it may go on at any moment."""
+    try:
+        return bool(psutil.Process(pid).status() in {psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP})
+    except psutil.Error:
+        return False
+
+
 def _start_mark_without_procfs(pid: int) -> str | None:
     try:
         process = psutil.Process(pid)

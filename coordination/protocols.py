@@ -58,12 +58,10 @@ def term_to_write(actor: str, known: int, seen: int) -> int:
 
     A lead writes its own and raises TermOver when that is over; others follow the highest they know.
     """
-    own = lead_term(actor)
-    if own is None:
-        return max(known, seen)
-    if own < seen:
-        raise TermOver(term=own, present=seen)
-    return own
+    own, present = lead_term(actor), max(known, seen)
+    if own is not None and own < present:
+        raise TermOver(term=own, present=present)
+    return present if own is None else own
 
 
 def plan_state(

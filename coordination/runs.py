@@ -121,8 +121,9 @@ class Runs:
         return sorted((run for run in states if run), key=lambda run: (run.at, run.id))
 
     def open_run(self) -> Run | None:
-        """The run that is being worked on, the newest where there are several."""
-        return next((run for run in reversed(self.all()) if run.state == "open"), None)
+        """The run that is being worked on: that of the highest term where there are several."""
+        newest_first = reversed([run for run in self.all() if run.state == "open"])
+        return max(newest_first, key=lambda run: run.term, default=None)
 
     def update(self, run: str, **fields: Unpack[RunFields]) -> Run:
         """The run has these fields. Raises UnknownRun, InvalidRunChange, TermOver."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from coordination.events import EventLog
 from coordination.leadership import Leadership
 from coordination.outbox import Outbox, person_outbox
-from coordination.protocols import PERSON
+from coordination.protocols import PERSON, term_to_write
 from coordination.requests import Requests
 from coordination.roster import Roster
 from coordination.runs import Runs
@@ -32,6 +32,10 @@ class Stores:
     outbox: Outbox
     events: EventLog
 
+    def check_term(self) -> None:
+        """Raises TermOver for a lead that is not the newest: asked before what no log can fence."""
+        term_to_write(self.actor, self.leadership.present(), 0)
+
     def again(self) -> Stores:
         """The same for another thread; the audit trail is shared."""
         return open_stores(self.team, self.actor, events=self.events)
@@ -40,11 +44,7 @@ class Stores:
 def open_stores(team: Team, actor: str, *, events: EventLog | None = None) -> Stores:
     """The stores of this actor."""
     leadership = Leadership(team)
-
-    def term() -> int:
-        newest = leadership.newest()
-        return newest[0] if newest else 0
-
+    term = leadership.present
     roster = Roster(team, actor, term)
     return Stores(
         team=team,

@@ -28,6 +28,7 @@ class Integration:
         self._clock = stores.team.clock
         self._retry_seconds = retry_seconds
         self._next_try = 0.0
+        self._check_term = stores.check_term
         self._store = stores.tasks
         self._record = stores.events.record
         self._queue = queue
@@ -45,10 +46,12 @@ class Integration:
         return self._bring_back(fresh[0])
 
     def _bring_back(self, task: Task) -> bool:
-        """False when the commit has to wait for a person."""
+        """False when the commit has to wait for a person. Raises TermOver."""
+        self._check_term()
         try:
             outcome = self._merge(task)
         except TeamError as error:  # the next one may do better; this one waits for a person
+            self._check_term()
             outcome = Held(why=str(error))
         match outcome:
             case Merged(commit=commit) | AlreadyThere(commit=commit):

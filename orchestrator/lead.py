@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from coordination.errors import TeamError, first_of
+from coordination.errors import StateUnwritable, TeamError, first_of
 from coordination.interrupts import take_interrupts
-from coordination.liveness import LOOKS_PER_TTL
+from coordination.liveness import LOOKS_PER_TTL, has_lost_all
 from coordination.protocols import PERSON, TermOver
 from coordination.records import Status
 from harness.loop import Ended, Incoming
@@ -152,11 +152,23 @@ class Lead:
         if not parts.background.leadership.is_current(parts.opened.term):
             newest = parts.background.leadership.newest()
             raise TermOver(term=parts.opened.term, present=newest[0] if newest else 0)
-        parts.beat.beat()
+        parts.sweep.count_only(if_on_time=self._beat())
         parts.supervisor.look()
         parts.sweep.look()
         parts.sweep.repair_if_due()
         parts.background.tasks.refresh_views()
+
+    def _beat(self) -> bool:
+        """Whether the beat was written in time. Raises StateUnwritable when the team is out of reach."""
+        parts = self._parts
+        was_late = parts.beat.is_late(parts.settings.lease_ttl_seconds)
+        try:
+            parts.beat.beat()
+        except StateUnwritable as error:  # a full disk passes; until then nobody is called silent
+            if has_lost_all(error):
+                raise
+            return False
+        return not was_late
 
     async def _integrate(self) -> None:
         """Completed work is merged as it comes."""

@@ -36,6 +36,7 @@ from orchestrator.supervisor import Supervisor
 from workspace.checks import Verifier
 from workspace.desk import Desk, Proof
 from workspace.merge_queue import MergeQueue
+from workspace.run_fence import RunFence
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
@@ -145,8 +146,12 @@ class LeadParts:
         return Verifier(self.opened.git, tree, environment, stopping=lambda: self.is_stopping)
 
     def _integration(self) -> Integration:
+        fence = RunFence(git=self.opened.git, run=self.opened.run.id, term=self.opened.term)
         queue = MergeQueue(
-            self.opened.git, self._verifier("merge"), timeout_seconds=self.settings.check_timeout_seconds
+            self.opened.git,
+            self._verifier("merge"),
+            timeout_seconds=self.settings.check_timeout_seconds,
+            guard=fence.take(),
         )
         return Integration(
             self.opened.stores.again(),

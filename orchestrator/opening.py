@@ -126,6 +126,10 @@ def stamp(stores: Stores, term: int) -> None:
         if asked.term < term:
             with suppress(AlreadyDecided):  # the answer was on its way
                 stores.requests.stamp(asked.question.id)
+    _stamp_roster(stores)
+
+
+def _stamp_roster(stores: Stores) -> None:
     for member in stores.roster.all():
         with suppress(InvalidMemberChange):  # it has just closed, or come alive
             if member.state is MemberState.STARTING:

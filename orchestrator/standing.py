@@ -26,10 +26,10 @@ def redone(tasks: Iterable[Task]) -> set[str]:
 
 
 def mergeable(tasks: Iterable[Task]) -> list[Task]:
-    """The completed tasks whose proven work is still to be brought back, in the order of completion."""
+    """The completed tasks whose proven work is still to be brought back, in the order they have."""
     tasks = list(tasks)
     again = redone(tasks)
-    waiting = [
+    return [
         task
         for task in tasks
         if task.status is Status.COMPLETED
@@ -38,7 +38,6 @@ def mergeable(tasks: Iterable[Task]) -> list[Task]:
         and task.result is not None
         and task.result.verified
     ]
-    return sorted(waiting, key=lambda task: task.at)
 
 
 def lost(tasks: Iterable[Task]) -> dict[str, str]:

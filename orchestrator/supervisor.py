@@ -62,10 +62,10 @@ class Supervisor:
                 continue
             del self._started[name]
             self._stores.events.record("process_ended", member=name, exit_code=code)
-            member = self._stores.roster.member(name)
-            if member and member.state is MemberState.STARTING:
+            starting = self._stores.roster.member(name)
+            if starting and starting.state is MemberState.STARTING:
                 why = f"its process ended with {code} before it came alive; see {layout.process_log(name)}"
-                self._withdraw(member, why)
+                self._withdraw(starting, why)
                 self._stores.events.record("start_failed", member=name, why=why)
 
     def _withdraw(self, member: Member, why: str) -> None:

@@ -90,6 +90,14 @@ class _Ended:
     stderr: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Guard:
+    """What has to hold at the moment in which a branch is moved."""
+
+    ref: str
+    value: str  # the object that the ref has to stand at
+
+
 class Git:
     """Git on one checkout: the repository that was given, or with `at` a worktree of it."""
 
@@ -179,11 +187,15 @@ class Git:
 
     # the one change of a ref
 
-    def move_branch(self, branch: str, new: str, old: str | None) -> bool:
-        """The branch stands at `new` if it stood at `old` (None: if it did not exist); else False."""
-        ref = f"refs/heads/{branch}"
+    def move_branch(self, branch: str, new: str, old: str | None, guard: Guard | None = None) -> bool:
+        """The branch stands at `new` if it stood at `old` (None: if it did not exist); else False.
+
+        Raises GitError, also when the guard's ref stands elsewhere: then nothing was moved.
+        """
+        steps = [f"verify {guard.ref} {guard.value}"] if guard else []
+        steps.append(f"update refs/heads/{branch} {new} {old or '0' * len(new)}")
         try:
-            self.run("update-ref", "-m", "leadhand", ref, new, old or "0" * len(new))
+            self.run("update-ref", "-m", "leadhand", "--stdin", given="\n".join([*steps, ""]).encode())
         except GitError:
             if self.tip(branch) != old:
                 return False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from coordination.records import CheckResult
     from workspace.checks import Verifier
-    from workspace.git import Git
+    from workspace.git import Git, Guard
 
 ATTEMPTS = 5  # a branch that somebody else moves more often than that is not the queue's to move
 
@@ -74,7 +74,11 @@ class BranchKeepsMoving(TeamError):
 class MergeQueue:
     """Merges into the branch of a run, one commit at a time; the verifier's tree is its own."""
 
-    def __init__(self, git: Git, verifier: Verifier, *, timeout_seconds: float) -> None:
+    def __init__(
+        self, git: Git, verifier: Verifier, *, timeout_seconds: float, guard: Guard | None = None
+    ) -> None:
+        """The branch is moved only while the guard holds; GitError when it does not."""
+        self._guard = guard
         self._git = git
         self._verifier = verifier
         self._timeout_seconds = timeout_seconds
@@ -100,7 +104,9 @@ class MergeQueue:
     def _tip(self, branch: str, base: str) -> str:
         tip = self._git.tip(branch)
         if tip is None:
-            self._git.move_branch(branch, self._git.commit_of(base), None)  # a lost race made it as well
+            self._git.move_branch(
+                branch, self._git.commit_of(base), None, self._guard
+            )  # a lost race made it as well
             tip = self._git.commit_of(f"refs/heads/{branch}")
         return tip
 
@@ -118,7 +124,8 @@ class MergeQueue:
             return ChecksRed(results=results)
         if held := self._held(branch):  # the checks took their time
             return held
-        return Merged(commit=merged, results=results) if self._git.move_branch(branch, merged, tip) else None
+        moved = self._git.move_branch(branch, merged, tip, self._guard)
+        return Merged(commit=merged, results=results) if moved else None
 
     def _held(self, branch: str) -> Held | None:
         where = self._git.checked_out_at(branch)

@@ -80,11 +80,11 @@ def test_a_task_that_was_sent_back_is_not_merged_but_done_again() -> None:
     assert mergeable([TO_MERGE]) == [TO_MERGE]
 
 
-def test_only_proven_work_is_merged_in_the_order_of_completion() -> None:
-    late = a_task(2, Status.COMPLETED, result=PROVEN, at="2026-01-02T03:00:02.000Z")
-    early = a_task(3, Status.COMPLETED, result=PROVEN, at="2026-01-02T03:00:01.000Z")
+def test_only_proven_work_is_merged_in_the_order_of_the_board_whatever_the_clocks_said() -> None:
+    first = a_task(2, Status.COMPLETED, result=PROVEN, at="2026-01-02T03:00:02.000Z")
+    second = a_task(3, Status.COMPLETED, result=PROVEN, at="2026-01-02T03:00:01.000Z")
     unproven = a_task(4, Status.COMPLETED, result=TaskResult())
-    assert mergeable([late, unproven, early, MERGED]) == [early, late]
+    assert mergeable([first, unproven, second, MERGED]) == [first, second]
 
 
 def test_a_lost_task_names_the_failed_one_at_the_root() -> None:
