@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from coordination.records import Status
+from coordination.task_rules import InvalidTransition, StaleToken
 from harness.tool import Effect, ToolFailure
 
 if TYPE_CHECKING:
@@ -75,6 +77,9 @@ class LeadWork:
         return str(done)
 
     async def end_turn(self) -> None:
-        """A finished task keeps its tree to the end of the turn, no longer."""
-        if self._desk.task and self._desk.task.status.is_final:
-            self._desk.leave()
+        """A finished task keeps its tree to the end of the turn; one not handed in is on the board again."""
+        task = self._desk.task
+        if task and task.status is Status.IN_PROGRESS:
+            with suppress(StaleToken, InvalidTransition):  # it was taken back before
+                await self._off_loop(self._desk.give_back, "the lead ended its turn without handing it in")
+        self._desk.leave()

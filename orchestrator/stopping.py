@@ -68,7 +68,9 @@ def end_process(stores: Stores, member: Member, *, patience_seconds: float = 5.0
     What it started dies with it.
     """
     me, process = this_process(), member.process
-    if process is None or (process.boot, process.pid_namespace) != (me.boot, me.pid_namespace):
+    if process is None or process == me:  # this lead may be the one that was burying the name
+        return False
+    if (process.boot, process.pid_namespace) != (me.boot, me.pid_namespace):
         return False
     for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = stores.team.clock.monotonic() + patience_seconds
