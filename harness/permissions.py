@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from posixpath import normpath
 from typing import TYPE_CHECKING, Any
 
 from coordination.errors import TeamError
@@ -127,11 +128,4 @@ def _glob(pattern: str) -> re.Pattern[str]:
 
 def _plain_path(path: str, cwd: str) -> str:
     """The path as a rule names it: relative to the working directory, without detours."""
-    inside = path.removeprefix(f"{cwd}/") if cwd else path
-    out: list[str] = []
-    for part in inside.split("/"):
-        if part == ".." and out and out[-1] != "..":
-            out.pop()
-        elif part not in {"", "."}:
-            out.append(part)
-    return ("/" if inside.startswith("/") else "") + "/".join(out)
+    return normpath(path.removeprefix(f"{cwd}/") if cwd else path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from itertools import pairwise
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from harness.shell_words import UNKNOWN, Command, commands
@@ -20,7 +22,7 @@ SYSTEM = frozenset(
     | {"var", "Applications", "Library", "System", "Users"}
 )
 DEVICES = frozenset({"null", "stdout", "stderr", "stdin", "tty", "zero", "full", "random", "urandom", "fd"})
-FORK_BOMB = re.compile(r"([^\s(){};&|]+)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
+FORK_BOMB = re.compile(r"(?<![^\s(){};&|])([^\s(){};&|]++)\s*+\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
 _DEPTH = 8  # of shells inside shells
 
 # Programs that run another one: the options that take a value, and the arguments before the command.
@@ -85,7 +87,7 @@ def _behind(words: list[str], with_value: frozenset[str], arguments: int) -> lis
 
 
 def _harm(words: list[str], command: Command, here: str, depth: int) -> str | None:
-    if any(_is_raw_device(target) for target in command.writes_to):
+    if _is_raw_device(command.writes_to):
         return "writes to a raw device"
     if not words:
         return None
@@ -148,7 +150,7 @@ def _texts_that_run(words: list[str], command: Command) -> list[str]:
     if name == "git":
         return [text.partition("=!")[2] for text in arguments if text.startswith("alias.")]
     if name == "find":
-        return [_quoted(arguments[at + 1 :]) for at, word in enumerate(arguments) if word in _FIND_RUNS]
+        return [shlex.join(arguments[at + 1 :]) for at, word in enumerate(arguments) if word in _FIND_RUNS]
     return []
 
 
@@ -159,17 +161,9 @@ def _is_inline(flag: str) -> bool:
     return re.fullmatch(r"-[a-z]*c", flag) is not None
 
 
-def _quoted(words: Sequence[str]) -> str:
-    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words if word not in {";", "+"})
-
-
 def _is_fed_by_stranger(words: list[str], command: Command) -> bool:
-    source = command.fed_by
-    while source is not None:
-        if _is_stranger(source):
-            return True
-        source = source.fed_by
-    return any(UNKNOWN in word for word in words[1:3]) and any(map(_is_stranger, command.inner))
+    unknown = any(UNKNOWN in word for word in words[1:3])
+    return any(map(_is_stranger, command.fed_by)) or (unknown and any(map(_is_stranger, command.inner)))
 
 
 def _is_stranger(command: Command) -> bool:
@@ -208,12 +202,7 @@ def _is_vital(path: str, here: str) -> bool:
 
 def _resolved(parts: Sequence[str]) -> list[str]:
     """The parts that lead somewhere, without a glob for everything at the end."""
-    out: list[str] = []
-    for part in parts:
-        if part == "..":
-            del out[-1:]
-        elif part not in {"", "."}:
-            out.append(part)
-    while out and out[-1] in {"*", ".*", "**", "{*,.*}"}:
+    out = normpath("/" + "/".join(parts)).strip("/").split("/")
+    while out and out[-1] in {"", "*", ".*", "**", "{*,.*}"}:
         out.pop()
     return out

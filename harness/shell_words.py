@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,54 +14,63 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 UNKNOWN = "\ue000"  # stands in a word for what only the shell will know
-_BLANK = "\ue001"  # parts words where an expansion does
+_BLANK = "\ue001"  # parts words, where an expansion does
 _COMMANDS = {"command", "declaration_command", "test_command", "unset_command"}
 _CHAINS = {"list", "pipeline", "redirected_statement", "heredoc_redirect", "ERROR"}
-_INPUTS = {"file_redirect", "herestring_redirect", "heredoc_body"}
-_OWN_VARIABLES = {"subshell", "command_substitution", "process_substitution"}
-_ONLY_THE_SHELL_KNOWS = {"command_substitution", "process_substitution", "arithmetic_expansion"}
-_ESCAPED = {"word", "string_content", "heredoc_body", "heredoc_content"}
-_QUOTES = {"string": 1, "raw_string": 1, "ansi_c_string": 2}  # characters before the text; one is behind
-_DEPTH = 100  # of blocks and substitutions inside each other
+_REDIRECTS = {"file_redirect", "herestring_redirect", "heredoc_body"}
+_OWN_VARIABLES = {"command", "subshell", "command_substitution", "process_substitution"}
+_RUN_BY_THE_SHELL = {"command_substitution", "process_substitution", "arithmetic_expansion"}
+_QUOTES = {
+    "string": slice(1, -1),
+    "raw_string": slice(1, -1),
+    "ansi_c_string": slice(2, -1),
+    "translated_string": slice(1, None),
+}
+# The grammar misreads what follows on the line, as in `cat <<EOF; ls`, and parts words at a backslash at the
+# end of a line: a text is also read without either.
+_DOCUMENT = re.compile(r"<<-?[ \t]*+(['\"]?)(\w++)\1(.*)\n(?:.*\n)*?(?:\t*+\2(?:\n|\Z)|\Z)")
+_RESERVED = {"!", "{", "if", "then", "else", "elif", "fi", "do", "done", "while", "until"}
+_DEPTH = 80  # of blocks and substitutions
 
 
 @dataclass(eq=False)
 class Command:
-    """One simple command, or one output redirection."""
+    """One simple command, or one redirection of output."""
 
     words: list[str] = field(default_factory=list)
-    writes_to: str = ""  # target of the redirection
+    writes_to: str = ""
     inner: list[Command] = field(default_factory=list)  # of substitutions in its words
     stdin: str = ""  # here-documents and here-strings
-    fed_by: list[Command] = field(default_factory=list)  # those before it in a pipeline
+    fed_by: list[Command] = field(default_factory=list)  # all before it in a pipeline
 
 
 def commands(text: str) -> list[Command]:
-    """Every simple command of the text, those of substitutions before the one they stand in.
+    """Every simple command of the text in its order, but those of substitutions first.
 
-    What is no correct shell is taken apart as far as it goes, and one command more of an UNKNOWN word.
+    What is no correct shell is taken apart as far as it goes, and a command of one UNKNOWN word added.
     """
-    root = _parser().parse(text.encode(errors="replace")).root_node
-    found = _Reader({"IFS": " ", "HOME": "$HOME"}).read(root)
-    return [*found, Command([UNKNOWN])] if root.has_error else found
+    texts = dict.fromkeys([text, _DOCUMENT.sub(r"\3\n", text).replace("\\\n", "")])
+    roots = [_parser().parse(each.encode(errors="replace")).root_node for each in texts]
+    found = [one for root in roots for one in _Reader({"IFS": " ", "HOME": "$HOME"}).read(root)]
+    return [*found, Command([UNKNOWN])] if all(root.has_error for root in roots) else found
 
 
 @cache
 def _parser() -> Parser:
-    import tree_sitter_bash  # noqa: PLC0415 - most processes never judge a command
+    import tree_sitter_bash  # noqa: PLC0415 - only what judges a command pays for it
     from tree_sitter import Language, Parser  # noqa: PLC0415
 
     return Parser(Language(tree_sitter_bash.language()))
 
 
 def _parts(node: Node) -> Iterator[Node]:
-    """What chains are made of, in the order of the text: the grammar's precedence is not the shell's."""
+    """Units and operators in their order; the grammar binds some pipes weaker than `&&`, a shell never."""
     left = node.children[::-1]
     while left:
         part = left.pop()
         if part.type in _CHAINS:
             left += part.children[::-1]
-        else:
+        elif part.type != "comment":
             yield part
 
 
@@ -68,33 +79,73 @@ class _Reader:
     variables: dict[str, str]
     depth: int = 0
 
-    def read(self, node: Node, fed_by: Sequence[Command] = ()) -> list[Command]:
+    def read(
+        self, node: Node, fed_by: Sequence[Command] = (), latest: Sequence[Command] = ()
+    ) -> list[Command]:
+        """The commands below a node; `latest` are those that a redirection or a pipe is about."""
         found: list[Command] = []
-        latest: list[Command] = []  # the commands that a redirection or a pipe is about
-        documents: list[list[Command]] = []  # whose here-documents are still to come
-        upstream: Sequence[Command] = ()
-        piped = False
+        documents: list[Sequence[Command]] = []  # who gets the here-documents to come
+        source = feeding = list(fed_by)
         for part in _parts(node):
-            if part.type in _INPUTS:
-                found += self._redirect(part, documents.pop(0) if documents and part.type == "heredoc_body" else latest)
+            if part.type in {"|", "|&"}:
+                feeding = [*source, *latest]
             elif part.type == "heredoc_start":
                 documents.append(latest)
-            elif part.is_named:
-                upstream = [*upstream, *latest] if piped else fed_by
-                latest = self._unit(part, upstream)
-                found += latest
-            piped = part.type in {"|", "|&"}
+            elif part.type in _REDIRECTS:
+                document = documents and part.type == "heredoc_body"
+                found += self._redirect(part, documents.pop(0) if document else latest)
+            elif unit := self._unit(part, feeding):
+                found += unit
+                latest, source, feeding = unit, feeding, list(fed_by)
         return found
 
     def _unit(self, node: Node, fed_by: Sequence[Command]) -> list[Command]:
-        if node.type in _COMMANDS:
-            return self._command(node, fed_by)
-        if self.depth >= _DEPTH:
+        if self.depth > _DEPTH:
             return [Command([UNKNOWN])]
-        found = self._below(own_variables=node.type in _OWN_VARIABLES).read(node, fed_by)
+        here = [Command(self._words(node), fed_by=list(fed_by))] if node.type in _COMMANDS else []
+        variables = dict(self.variables) if node.type in _OWN_VARIABLES else self.variables
+        inner = _Reader(variables, self.depth + 1).read(node, fed_by, here)
+        for command in here:
+            command.inner = inner
         if node.type == "variable_assignment":
-            self._assign(node)
+            value = node.child_by_field_name("value")
+            self.variables[_source(node.children[0])] = self._text(value, quoted=True) if value else ""
+        return inner + here
+
+    def _redirect(self, node: Node, receivers: Sequence[Command]) -> list[Command]:
+        found = self.read(node)
+        if any(">" in child.type for child in node.children):
+            targets = node.children_by_field_name("destination")
+            return [*found, *(Command(writes_to=self._text(target)) for target in targets)]
+        text = self._text(node.children[-1] if node.type == "herestring_redirect" else node)
+        for command in receivers:
+            command.fed_by += found
+            command.stdin += text if node.type != "file_redirect" else ""
         return found
 
-    def _below(self, *, own_variables: bool) -> _Reader:
-        return _Reader(dict(self.variables) if own_variables else self.variables, self.depth + 1)
+    def _words(self, node: Node) -> list[str]:
+        left_out = _REDIRECTS | ({"variable_assignment"} if node.type == "command" else set())
+        texts = [self._text(child) for child in node.children if child.type not in left_out]
+        words = [word for text in texts for word in re.split(f"{_BLANK}+", text.strip(_BLANK))]
+        return list(dropwhile(_RESERVED.__contains__, words))  # behind `!` and `time` they are left over
+
+    def _text(self, node: Node, *, quoted: bool = False) -> str:
+        if node.type in {"simple_expansion", "expansion"}:
+            value = self.variables.get(_source(node).strip(" \t\n${}"), UNKNOWN)
+            return value if quoted else re.sub(r"\s+", _BLANK, value)
+        if node.type in _RUN_BY_THE_SHELL:
+            return UNKNOWN
+        within = quoted or node.type in {"string", "heredoc_body"}
+        raw, out, at = node.text or b"", "", 0
+        for child in node.children:  # what lies between them is text too
+            start = child.start_byte - node.start_byte
+            out += raw[at:start].decode() + self._text(child, quoted=within)
+            at = child.end_byte - node.start_byte
+        out += raw[at:].decode()
+        if node.type in {"word", "string_content", "heredoc_content"}:
+            return re.sub(r"\\(.)", r"\1", out.replace("\\\n", ""))
+        return out[_QUOTES.get(node.type, slice(None))]
+
+
+def _source(node: Node) -> str:
+    return (node.text or b"").decode()

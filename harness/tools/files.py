@@ -240,7 +240,7 @@ def _glob(cwd: Path, glob: str, limit: int) -> str:
     found = (
         entry.path + "/" * entry.is_directory
         for entry in entries_below(cwd)
-        if pattern.fullmatch(entry.path) and not (entry.is_directory and "**" in glob)
+        if pattern.match(entry.path) and not (entry.is_directory and "**" in glob)
     )
     names = list(islice(found, limit + 1))
     if len(names) > limit:

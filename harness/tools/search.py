@@ -179,7 +179,7 @@ def _candidates(query: Query, place: Place, cwd: Path) -> Iterator[tuple[str, Pa
     pattern = as_pattern(glob if "/" in glob else f"**/{glob}")
     for entry in entries_below(cwd, "" if place.shown == "." else place.shown):
         path = cwd / entry.path
-        if not entry.is_directory and pattern.fullmatch(entry.path) and not path.is_symlink():
+        if not entry.is_directory and pattern.match(entry.path) and not path.is_symlink():
             yield entry.path, path
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pathspec
+from wcmatch.glob import BRACE, DOTGLOB, FORCEUNIX, GLOBSTAR
+from wcmatch.glob import compile as compile_glob
 
 from harness.tools.paths import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from wcmatch.glob import WcMatcher
 
 VISITED = 200_000  # entries of one walk
 
@@ -106,31 +109,6 @@ def _rules(cwd: Path, place: str) -> list[Rules]:
     return [Rules(below=f"{place}/" if place else "", spec=spec)]
 
 
-def as_pattern(glob: str) -> re.Pattern[str]:
-    """A regex for whole relative paths: `*`, `?`, `[…]` within one name, `**` over many, `{a,b}`."""
-    out = []
-    place = 0
-    depth = 0
-    while place < len(glob):
-        token = _TOKEN.match(glob, place)
-        assert token is not None  # the last alternative takes any character
-        text = token[0]
-        place = token.end()
-        depth += {"{": 1, "}": -1}.get(text, 0)
-        out.append(_translated(text, inside=depth > 0))
-    return re.compile("".join(out) + ")" * max(depth, 0))
-
-
-_TOKEN = re.compile(r"\*\*/|\*\*|\[[!^]?\]?[^\]/]*\]|.", re.DOTALL)
-_FIXED = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")"}
-
-
-def _translated(text: str, *, inside: bool) -> str:
-    if text in _FIXED:
-        return _FIXED[text]
-    if text == "," and inside:
-        return "|"
-    if len(text) > 1:  # a character class
-        body = text[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-        return f"[^{body[1:]}]" if body[0] in "!^" else f"[{body}]"
-    return re.escape(text)
+def as_pattern(glob: str) -> WcMatcher[str]:
+    """Matches whole relative paths: `*`, `?`, `[…]` within one name, `**` over many, `{a,b}`."""
+    return compile_glob(glob, flags=GLOBSTAR | BRACE | DOTGLOB | FORCEUNIX)
