@@ -10,16 +10,13 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import msgspec
 
 from harness.playbook import Fault, Playbook, PlaybookInvalid
 from harness.scripted_model import Answer, NoRuleFits, Script, UnfitMessages
 from harness.scripted_wire import completed, streamed
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 WRONG_KEY = "wrong"  # the one key that is refused
 IDLE_SECONDS = 600.0  # after which a connection that says nothing is closed
@@ -54,9 +51,7 @@ class ScriptedServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -21,4 +21,5 @@ Thumbs.db
 *~
 .env
 .merge_file_*
+.leadhand-*.tmp
 """

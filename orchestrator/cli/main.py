@@ -44,17 +44,17 @@ VERBS = (
 class VerbGroup(click.Group):
     """A group that knows its verbs without importing them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's protocol
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         return [verb for _, verb, _, _ in VERBS]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         for _, verb, module, _ in VERBS:
             if verb == cmd_name:
                 command: click.Command = getattr(importlib.import_module(f"orchestrator.cli.{module}"), verb)
                 return command
         return None
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group in dict.fromkeys(group for group, _, _, _ in VERBS):
             with formatter.section(group):
                 formatter.write_dl([(verb, text) for of, verb, _, text in VERBS if of == group])
