@@ -143,7 +143,7 @@ class Bench:
             environment = {
                 **os.environ,
                 "ANTHROPIC_BASE_URL": server.url,
-                "ANTHROPIC_API_KEY": "scripted",
+                "ANTHROPIC_API_KEY": "no-key-needed",
                 "MODEL_ID": "scripted",
             }
             command = [sys.executable, "-P", "-m", "orchestrator.cli.main", "run", "--json", "--no-input"]

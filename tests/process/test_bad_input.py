@@ -1,0 +1,142 @@
+"""What a person may get wrong: one line that says what to do, the right exit code, no traceback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination.task_drafts import TaskDraft
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process.conftest import Stages
+    from tests.support.team_process import Stage
+
+pytestmark = pytest.mark.process
+
+SILENT = "  - say: Nothing to do."
+RUN = ("run", "do it", "--yes", "--no-input")
+
+
+@pytest.fixture
+def stage(staged: Stages) -> Stage:
+    return staged(SILENT)
+
+
+def test_no_git_repository(stage: Stage) -> None:
+    (stage.root / ".git").rename(stage.place / "moved")
+    ended = stage.leadhand(*RUN)
+    assert ended.code == 2
+    assert "git init" in ended.complaint
+
+
+def test_no_commit_yet(stage: Stage) -> None:
+    stage.person.git("update-ref", "-d", "HEAD")
+    ended = stage.leadhand(*RUN)
+    assert ended.code == 2
+    assert "commit" in ended.complaint
+
+
+@pytest.mark.parametrize("name", ["MODEL_ID", "ANTHROPIC_API_KEY"])
+def test_no_model_or_no_key(stage: Stage, name: str) -> None:
+    del stage.environment[name]
+    ended = stage.leadhand(*RUN)
+    assert ended.code == 2
+    assert name in ended.complaint
+    assert ".env" in ended.complaint
+
+
+def test_a_wrong_key(stage: Stage) -> None:
+    stage.environment["ANTHROPIC_API_KEY"] = "wrong"
+    ended = stage.leadhand(*RUN)
+    assert ended.code == 2
+    assert "ANTHROPIC_API_KEY" in ended.complaint
+    assert stage.living() == []
+
+
+def test_a_model_that_is_not_offered(stage: Stage) -> None:
+    stage.environment["MODEL_ID"] = "another"
+    ended = stage.leadhand(*RUN)
+    assert ended.code == 2
+    assert "scripted" in ended.complaint
+
+
+def test_no_server(stage: Stage) -> None:
+    stage.environment["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"
+    ended = stage.leadhand(*RUN)
+    assert ended.code == 1
+    assert "http://127.0.0.1:9" in ended.complaint
+    assert stage.stores.runs.open_run() is None
+
+
+def test_a_foreign_mailboxes_folder_is_not_taken_over(stage: Stage) -> None:
+    stage.person.write({"mailboxes/mine.txt": "mine"})
+    ended = stage.leadhand(*RUN)
+    assert ended.code == 2
+    assert "--team" in ended.complaint
+    assert not (stage.root / ".team").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("- {key: a", "no YAML"),
+        ("- {key: a, subject: A, colour: red}", "colour"),
+        ("- {key: a, subject: A, needs: [b]}", "'b'"),
+        ("- {key: a, subject: A, needs: [a]}", "wait for each other"),
+    ],
+)
+def test_a_bad_tasks_file(stage: Stage, text: str, why: str) -> None:
+    file: Path = stage.place / "tasks.yaml"
+    file.write_text(text, encoding="utf-8")
+    ended = stage.leadhand("run", "--tasks", str(file), "--yes")
+    assert ended.code == 2
+    assert str(file) in ended.complaint
+    assert why in ended.complaint
+    assert not (stage.root / ".team").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("tasks", "show", "task_00000000"),
+        ("plan", "task_00000000"),
+        ("mail", "nobody"),
+        ("logs", "nobody"),
+        ("send", "nobody", "hello"),
+        ("stop", "nobody"),
+        ("approve", "req_00000000"),
+        ("resume",),
+    ],
+)
+def test_an_unknown_task_or_member(stage: Stage, command: tuple[str, ...]) -> None:
+    stage.init()
+    ended = stage.leadhand(*command)
+    assert ended.code == 2
+    assert ended.complaint.startswith("leadhand: ")
+
+
+def test_no_team_yet(stage: Stage) -> None:
+    ended = stage.leadhand("status")
+    assert ended.code == 2
+    assert "leadhand init" in ended.complaint
+
+
+def test_a_worker_whose_name_is_taken(stage: Stage) -> None:
+    stage.init()
+    ended = stage.leadhand("worker", "--name", "lead")
+    assert ended.code == 1
+    assert "reserved" in ended.complaint
+
+
+def test_a_task_file_that_a_person_broke_is_named_and_the_others_are_shown(stage: Stage) -> None:
+    stage.init()
+    broken, _ = stage.stores.tasks.create([TaskDraft(subject="one"), TaskDraft(subject="two")])
+    (stage.root / f".tasks/log/{broken.id}/1.json").write_text("not JSON", encoding="utf-8")
+    ended = stage.leadhand("tasks")
+    assert ended.code == 0
+    assert "two" in ended.out
+    assert broken.id in ended.err
+    assert "Traceback" not in ended.err

@@ -1,0 +1,57 @@
+"""Mail into running work, and names that are taken (scenarios S1, S4 and S5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination import layout
+
+if TYPE_CHECKING:
+    from tests.process.conftest import Stages
+
+pytestmark = pytest.mark.process
+
+CHANGE_OF_PLAN = """
+  - when: {system: role=lead, tools_called: ^$}
+    call:
+      - create_task: {subject: write, description: Write it., checks: [any]}
+      - spawn_teammate: {name: writer}
+      - spawn_teammate: {name: writer}
+      - spawn_teammate: {name: Writer}
+  - when: {system: role=lead, last_user: from="person, tools_called: spawn_teammate$}
+    call: {send_message: {to: writer, content: 'stop, change of plan'}}
+  - when: {system: role=teammate, last_user: change of plan, tools_called: bash$}
+    call: {complete_task: {summary: stopped as told}}
+  - when: {system: role=teammate, tools_called: ^bash bash bash$}
+    call: {bash: {command: '@WAIT@'}}
+  - when: {system: role=teammate, tools_called: '^(bash ?){0,49}$'}
+    call: {bash: {command: echo step}}
+  - say: Good.
+"""
+
+
+def test_s1_s4_s5_mail_reaches_a_busy_worker_before_its_next_call_once_and_its_name_is_its_own(
+    staged: Stages,
+) -> None:
+    stage = staged(CHANGE_OF_PLAN)
+    run = stage.start("run", "write", "--yes", "--json")
+    stage.wait(lambda: len(stage.events("model_call", tools=["bash"])) == 4, "the long call")
+    assert stage.leadhand("send", "lead", "tell the writer to stop").code == 0
+    letter = stage.root / layout.sent("writer", "lead~1")
+    stage.wait(letter.exists)
+    stage.let_go()
+    ended = run.end()
+    assert ended.code == 0, ended
+
+    kinds = [line["kind"] for line in stage.journal("writer~2")]
+    mail = kinds.index("mail")
+    assert kinds.count("mail") == 1
+    assert kinds[:mail].count("assistant") == 4
+    assert (kinds[mail - 1], kinds[mail + 1]) == ("tool_results", "assistant")
+
+    first = next(line["content"] for line in stage.journal("lead~1") if line["kind"] == "tool_results")
+    assert [result.get("is_error", False) for result in first] == [False, False, True, True]
+    assert "name_taken" in first[2]["content"]
+    assert stage.stores.roster.names() == ["writer"]

@@ -1,0 +1,223 @@
+"""A repository, a scripted model behind its server, and the real lead and worker processes of a test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess  # noqa: TID251 - the command as a person starts it
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import psutil
+import yaml
+
+from coordination import layout
+from coordination.clock import SystemClock
+from coordination.events import EventTail
+from coordination.protocols import PERSON
+from coordination.stores import Stores, open_stores
+from coordination.team_root import open_team
+from harness.journal import read
+from harness.playbook import Playbook
+from harness.scripted_server import ScriptedServer
+from orchestrator.opening import make_team
+from tests.support.repository import Repository
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from coordination.records import Task
+
+PATIENCE_SECONDS = 40.0  # a busy machine takes seconds to start one process
+TTL_SECONDS = 9.0  # so that a death is noticed after 1.5 s
+FILES = {
+    "a.py": "a = 1\n",
+    "leadhand.yaml": "checks:\n  done: grep -q 'a = 2' a.py\n  any: 'true'\n",
+    ".gitignore": "__pycache__/\n",
+}
+WAIT = "until [ -e @PLACE@/go ]; do sleep 0.05; done"  # a command that goes on once the test says so
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What `--json` printed."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def event(self, action: str) -> dict[str, Any]:
+        return next(event for event in self.events if event["action"] == action)
+
+    @property
+    def complaint(self) -> str:
+        """The one line on stderr."""
+        assert "Traceback" not in self.err, self.err
+        assert len(self.err.splitlines()) == 1, self.err
+        return self.err.strip()
+
+
+class Command:
+    """A running `leadhand` command; its output goes to files, so that it never waits for a reader."""
+
+    def __init__(
+        self, arguments: tuple[str, ...], *, cwd: Path, environment: Mapping[str, str], log: Path
+    ) -> None:
+        self._out, self._err = log.with_suffix(".out"), log.with_suffix(".err")
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "orchestrator.cli.main", *arguments],
+                cwd=cwd,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+
+    def signal(self, number: signal.Signals) -> Self:
+        self.process.send_signal(number)
+        return self
+
+    def end(self) -> Ended:
+        """Wait for its end."""
+        code = self.process.wait(PATIENCE_SECONDS)
+        return Ended(code=code, out=self._out.read_text("utf-8"), err=self._err.read_text("utf-8"))
+
+
+class Stage:
+    """Where one test lets real processes play."""
+
+    def __init__(self, place: Path, playbook: str, **settings: str) -> None:
+        """`settings` are further environment variables of all commands.
+
+        In the playbook `@WAIT@` is a command that waits for `let_go`, `@ROOT@` the person's checkout.
+        """
+        self.place = place
+        self.person = Repository.create(place / "repository", FILES)
+        self.root = self.person.path
+        text = (
+            playbook.replace("@WAIT@", WAIT).replace("@PLACE@", str(place)).replace("@ROOT@", str(self.root))
+        )
+        self.server = ScriptedServer(Playbook.parse(f"format: 1\nrules:\n{text}"))
+        self.server.__enter__()
+        self.environment = {
+            **os.environ,
+            "ANTHROPIC_BASE_URL": self.server.url,
+            "ANTHROPIC_API_KEY": "no-key-needed",
+            "MODEL_ID": "scripted",
+            "LEADHAND_LEASE_TTL_SECONDS": str(TTL_SECONDS),
+            **settings,
+        }
+        self._commands: list[Command] = []
+
+    # acting
+
+    def init(self) -> None:
+        """The team is there, as after `leadhand init`."""
+        make_team(self.root, None)
+
+    def start(self, *arguments: str) -> Command:
+        log = self.place / f"command-{len(self._commands)}"
+        command = Command(arguments, cwd=self.root, environment=self.environment, log=log)
+        self._commands.append(command)
+        return command
+
+    def leadhand(self, *arguments: str) -> Ended:
+        """A command from its start to its end, as in a second terminal."""
+        return self.start(*arguments).end()
+
+    def start_tasks(
+        self, *tasks: dict[str, Any], workers: int = 1, options: tuple[str, ...] = ("--json",)
+    ) -> Command:
+        """`leadhand run --tasks`: no model leads, which saves two seconds."""
+        file = self.place / "tasks.yaml"
+        file.write_text(yaml.safe_dump(list(tasks)), encoding="utf-8")
+        return self.start("run", "--tasks", str(file), "--workers", str(workers), *options)
+
+    def let_go(self) -> None:
+        """Commands that wait go on."""
+        (self.place / "go").touch()
+
+    # looking
+
+    @property
+    def stores(self) -> Stores:
+        return open_stores(open_team(self.root), PERSON)
+
+    def task(self, subject: str) -> Task:
+        return next(task for task in self.stores.tasks.all() if task.subject == subject)
+
+    def owner(self, subject: str) -> str:
+        owner = self.task(subject).owner
+        assert owner is not None
+        return owner
+
+    def history(self, subject: str) -> list[str]:
+        """The transitions of a task, as words."""
+        return [version.event for _, version in self.stores.tasks.history(self.task(subject).id)]
+
+    def pid(self, member: str) -> int:
+        found = self.stores.roster.member(member)
+        assert found is not None
+        assert found.process is not None
+        return found.process.pid
+
+    def events(self, action: str, **facts: object) -> list[dict[str, Any]]:
+        """All events of this action with these fields so far."""
+        if not (self.root / layout.TEAM_FILE).exists():
+            return []
+        events = EventTail(open_team(self.root).directory).read_new()
+        return [event for event in events if event["action"] == action and facts.items() <= event.items()]
+
+    def journal(self, who: str) -> list[dict[str, Any]]:
+        return list(read(open_team(self.root).directory, layout.journal(who)))
+
+    def until(self, action: str, **facts: object) -> dict[str, Any]:
+        """The first event of this action with these fields."""
+        self.wait(lambda: bool(self.events(action, **facts)), f"{action} {facts}")
+        return self.events(action, **facts)[0]
+
+    def wait(self, condition: Callable[[], bool], what: str = "it") -> None:
+        clock, deadline = SystemClock(), SystemClock().monotonic() + PATIENCE_SECONDS
+        while not condition():
+            assert clock.monotonic() < deadline, f"{what} did not happen in time; {self._last_words()}"
+            clock.sleep(0.03)
+
+    def _last_words(self) -> str:
+        logs = [*self.place.glob("command-*"), *(self.root / layout.LOGS).glob("*.log")]
+        return "\n".join(f"{log.name}: {log.read_text('utf-8', 'replace')[-1500:]}" for log in logs)
+
+    # the end
+
+    def living(self) -> list[str]:
+        """The processes that belong to this stage and run."""
+        return [" ".join(process.cmdline())[:150] for process in self._processes()]
+
+    def _processes(self) -> Iterator[psutil.Process]:
+        here = str(self.place)
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                runs = process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE
+                if runs and (here in " ".join(process.cmdline()) or process.cwd().startswith(here)):
+                    yield process
+
+    def close(self) -> None:
+        """Nothing of the stage runs; whatever did is an error of the product."""
+        left = self.living()
+        for process in self._processes():
+            with suppress(psutil.Error):
+                process.kill()
+        for command in self._commands:
+            command.process.wait()
+        self.server.__exit__(None, None, None)
+        assert not left, f"left running: {left}"
