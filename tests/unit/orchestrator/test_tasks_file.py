@@ -62,7 +62,7 @@ def test_each_task_comes_behind_those_it_needs(tmp_path: Path) -> None:
     [
         ("{subject: B}", "`key`"),
         ("{key: b}", "`subject`"),
-        ("{key: b, subject: B, neds: [a]}", "`neds`"),
+        ("{key: b, subject: B, requires: [a]}", "`requires`"),
         ("{key: 1, subject: B}", "$.key"),
         ("{key: b, subject: B, needs: a}", "$.needs"),
         ("{key: b, subject: B, checks: [1]}", "$.checks[0]"),
