@@ -44,12 +44,12 @@ class Journal:
         with self._one_writer:
             at = iso(self._clock.now())
             lines = [
-                _with_texts({"n": self._number + index, "at": at, "kind": kind, **fields}, _scrub)
+                _encoded({"n": self._number + index, "at": at, "kind": kind, **fields})
                 for index, (kind, fields) in enumerate(entries, start=1)
             ]
-            self._write(b"\n".join(self._encode(line) for line in lines))
+            self._write(b"\n".join(self._without_secrets(line, data) for line, data in lines))
             self._number += len(lines)
-            return lines
+            return [line for line, _ in lines]
 
     def close(self) -> None:
         self._file.close()
@@ -60,8 +60,10 @@ class Journal:
         except StateUnwritable:  # it may be there or not: the same numbers again, and readers take the first
             self._file.append(block)
 
-    def _encode(self, line: Line) -> bytes:
-        return msgspec.json.encode(_with_texts(line, self._redacted) if self._secrets else line)
+    def _without_secrets(self, line: Line, data: bytes) -> bytes:
+        if not any(msgspec.json.encode(secret)[1:-1] in data for secret in self._secrets):
+            return data
+        return msgspec.json.encode(_with_texts(line, self._redacted))
 
     def _redacted(self, text: str) -> str:
         for secret in self._secrets:
@@ -79,6 +81,14 @@ def read(directory: StateDirectory, path: str) -> Iterator[Line]:
         if line is not None and line["n"] > newest:
             newest = line["n"]
             yield line
+
+
+def _encoded(line: Line) -> tuple[Line, bytes]:
+    try:
+        return line, msgspec.json.encode(line)
+    except UnicodeEncodeError:
+        line = _with_texts(line, _scrub)
+        return line, msgspec.json.encode(line)
 
 
 def _decode(raw: bytes) -> Line | None:
