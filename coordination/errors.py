@@ -71,7 +71,19 @@ class NewerFormat(TeamError):
 
     path: str
     format: object
-    says = "{path} has format {format}, newer than this leadhand knows; install the version that wrote it"
+    version: object = None  # of leadhand, where the file names it
+
+    def __str__(self) -> str:
+        wanted = f"leadhand {self.version} or later" if self.version else "the version that wrote it"
+        return f"{self.path} has format {self.format}, newer than this leadhand knows; install {wanted}"
+
+
+@dataclass(eq=False)
+class LinkInTheWay(TeamError):
+    """A directory of the team is a link; what is written through it would lie elsewhere."""
+
+    path: str
+    says = "{path} is a link, and nothing is written through it; put the directory itself in its place"
 
 
 @dataclass(eq=False)

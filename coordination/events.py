@@ -7,9 +7,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from coordination import layout
+from coordination.append_file import AppendFile
 from coordination.clock import Clock, iso
 from coordination.errors import NotRegularFile
-from coordination.files import AppendFile
 
 if TYPE_CHECKING:
     from coordination.files import StateDirectory

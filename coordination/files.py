@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 from coordination.clock import Clock, SystemClock
-from coordination.errors import NotRegularFile, RootLost, StateUnreadable, StateUnwritable
+from coordination.errors import LinkInTheWay, NotRegularFile, RootLost, StateUnreadable, StateUnwritable
 from coordination.process import this_process
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ class StateDirectory:
             self._descriptor = os.open(path, _DIRECTORY)
         except OSError as error:
             raise RootLost(path=str(path)) from error
+
+    def check(self) -> None:
+        """Raise RootLost unless the path still leads to the directory that was opened."""
+        with suppress(OSError):  # an error proves nothing; what is read and written will tell
+            if self.path.exists() and os.path.samestat(self.path.stat(), os.fstat(self._descriptor)):
+                return
+            raise RootLost(path=str(self.path))
 
     def close(self) -> None:
         """Give the descriptor back; nothing can be read or written afterwards."""
@@ -145,6 +152,7 @@ class StateDirectory:
         try:
             os.mkdir(name, mode=0o755, dir_fd=self._descriptor)
         except FileExistsError:
+            self._refuse_link(name)
             if not last:
                 return
         self.sync(_parent(name))  # the last one even if another made it, who may have died before its sync
@@ -155,17 +163,11 @@ class StateDirectory:
         None is a certain win. An error decides nothing by itself: the reply of a win may have been
         lost, so the caller reads the name to learn who owns it.
         """
-        directory = _parent(name)
+        directory, here = _parent(name), self._descriptor
         temporary = self._temporary(directory)
         try:
             self._write_new(temporary, data, durable=True)
-            os.link(
-                temporary,
-                name,
-                src_dir_fd=self._descriptor,
-                dst_dir_fd=self._descriptor,
-                follow_symlinks=False,
-            )
+            os.link(temporary, name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
             self.sync(directory)
         except OSError as error:
             return error
@@ -188,8 +190,7 @@ class StateDirectory:
 
     def overwrite(self, name: str, data: bytes) -> None:
         """Put fixed-width `data` over the file in place, unsynced and opened anew: for beats alone."""
-        flags = _WRITE | os.O_CREAT
-        descriptor = os.open(name, flags, 0o644, dir_fd=self._descriptor)
+        descriptor = os.open(name, _WRITE | os.O_CREAT, 0o644, dir_fd=self._descriptor)
         try:
             os.pwrite(descriptor, data, 0)
         finally:
@@ -202,19 +203,31 @@ class StateDirectory:
         os.replace(temporary, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
     def touch(self, name: str) -> None:
-        """An empty file of that name exists; not synced, since only hints are empty."""
-        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644, dir_fd=self._descriptor))
+        """An empty file of that name exists; not synced, since only hints are empty.
+
+        Raises FileNotFoundError without a directory for it, and StateUnwritable.
+        """
+        self._refuse_link(_parent(name))
+        try:
+            os.close(os.open(name, _WRITE | os.O_CREAT, 0o644, dir_fd=self._descriptor))
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise StateUnwritable(path=name, cause=error.strerror or "unknown") from error
 
     def unlink(self, name: str) -> bool:
         """Remove a hint or a temporary; True when this call was the one that removed it."""
         try:
             os.unlink(name, dir_fd=self._descriptor)
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             return False
+        except OSError as error:
+            raise StateUnwritable(path=name, cause=error.strerror or "unknown") from error
         return True
 
     def open_append(self, name: str) -> int:
         """A descriptor for appending to the caller's own file, created durably if new."""
+        self._refuse_link(_parent(name))
         flags = _WRITE | os.O_APPEND
         try:
             return os.open(name, flags, dir_fd=self._descriptor)
@@ -235,13 +248,20 @@ class StateDirectory:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(name, flags, 0o644, dir_fd=self._descriptor)
         try:
-            _write_all(descriptor, data)
+            write_all(descriptor, data)
             if durable:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
+    def _refuse_link(self, directory: str) -> None:
+        """Nothing is written through a link, which may lead anywhere. Raises LinkInTheWay."""
+        mode = self._mode(directory)
+        if mode is not None and stat.S_ISLNK(mode):
+            raise LinkInTheWay(path=directory)
+
     def _temporary(self, directory: str) -> str:
+        self._refuse_link(directory)
         me = this_process()
         return f"{directory}/.tmp~{me.host}~{me.boot[:8]}~{me.pid}~{secrets.token_hex(6)}"
 
@@ -250,45 +270,12 @@ class StateDirectory:
             os.unlink(name, dir_fd=self._descriptor)
 
 
-class AppendFile:
-    """A file of lines that this process alone appends to."""
-
-    def __init__(self, directory: StateDirectory, name: str, *, durable: bool = True) -> None:
-        self._directory = directory
-        self._name = name
-        self._durable = durable
-        self._descriptor: int | None = None
-
-    def append(self, line: bytes) -> int:
-        """The line is in the file, begun and ended with a newline, and durable if the file is.
-
-        Returns the offset behind it. A failed append leaves at most a torn line, which the newline
-        of the next one ends: repeat it with the same id. Raises StateUnwritable.
-        """
-        try:
-            if self._descriptor is None:
-                self._descriptor = self._directory.open_append(self._name)
-            _write_all(self._descriptor, b"\n" + line + b"\n")
-            if self._durable:
-                os.fsync(self._descriptor)
-            return os.lseek(self._descriptor, 0, os.SEEK_CUR)
-        except OSError as error:
-            self.close()
-            raise StateUnwritable(path=self._name, cause=error.strerror or "unknown") from error
-
-    def close(self) -> None:
-        """Give the descriptor back; a later append opens it again by path."""
-        if self._descriptor is not None:
-            with suppress(OSError):
-                os.close(self._descriptor)
-            self._descriptor = None
-
-
 def _parent(name: str) -> str:
     return str(PurePosixPath(name).parent)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes) -> None:
+    """All of it is written, however many calls that takes. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]

@@ -31,6 +31,10 @@ WORKTREES = ".worktrees"
 VERIFY_TREE = ".worktrees/.verify"
 MERGE_TREE = ".worktrees/.merge"
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
+SECOND_LEVEL = (
+    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, EVENTS, LOGS, TRANSCRIPTS, OUTPUTS),
+    *(GRAPH_LOG, TASK_LOGS, READY),
+)
 
 TASK_ID = re.compile(r"task_[0-9a-f]{8}")
 REQUEST_ID = re.compile(r"req_[0-9a-f]{8}")

@@ -21,6 +21,7 @@ class CourtesyLock:
     """Taken around scans, repairs and view refresh where it is free; never needed for a right state."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
+        self._place = path.parent
         self._lock = filelock.FileLock(path, poll_interval=0.005, fallback_to_soft=False, is_singleton=False)
         self._clock = clock
         self._left_out_until = float("-inf")
@@ -28,7 +29,8 @@ class CourtesyLock:
     @contextmanager
     def held(self) -> Iterator[bool]:
         """Run the body under the lock, or after `WAIT_SECONDS` without it; yields which of both."""
-        got = self._clock.monotonic() >= self._left_out_until and self._acquire()
+        is_due = self._clock.monotonic() >= self._left_out_until
+        got = is_due and self._place.is_dir() and self._acquire()  # filelock would make the directory
         try:
             yield got
         finally:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from coordination import layout
+from coordination.append_file import AppendFile
 from coordination.bearers import Bearers
 from coordination.errors import InvalidRecord, NotRegularFile, StateUnwritable
-from coordination.files import AppendFile
 from coordination.mail_lines import (
     LINE_BYTES,
     Delivery,

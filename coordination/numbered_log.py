@@ -87,7 +87,7 @@ def unseal(log: str, number: int, data: bytes, path: str) -> Record:
         raise InvalidRecord(why="no JSON object")
     if document.get("format") != FORMAT:
         if isinstance(document.get("format"), int) and document.get("digest") == digest(document):
-            raise NewerFormat(path=path, format=document["format"])
+            raise NewerFormat(path=path, format=document["format"], version=document.get("version"))
         raise InvalidRecord(why="no known format")
     if (document.get("log"), document.get("number")) != (log, number):
         raise InvalidRecord(why=f"it belongs to {document.get('log')}/{document.get('number')}")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from coordination import layout
+from coordination.append_file import AppendFile
 from coordination.bearers import LEAD, Bearers, Fate, RecipientGone, UnknownRecipient
 from coordination.clock import iso
 from coordination.errors import StateUnwritable, TeamError
-from coordination.files import AppendFile
 from coordination.identity import new_id
 from coordination.mail_lines import LINE_BYTES, is_person
 from coordination.process import this_process

@@ -38,6 +38,15 @@ class ForeignDirectory(TeamError):
     says = "{path} holds files that are not leadhand's; choose another directory for the team with --team DIR"
 
 
+@dataclass(eq=False)
+class TeamFileDamaged(TeamError):
+    """The file that says which team this is cannot be used."""
+
+    path: str
+    why: str
+    says = "{path} is damaged ({why}); restore it, nothing can be done without it"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Team:
     """An opened team root: what every store is given."""
@@ -80,11 +89,11 @@ def create_team(root: Path, repository: Path, *, clock: Clock | None = None) -> 
 
 
 def open_team(root: Path, *, clock: Clock | None = None) -> Team:
-    """The team of this root. Raises NoTeam, NewerFormat."""
+    """The team of this root. Raises NoTeam, ForeignDirectory, NewerFormat, TeamFileDamaged."""
     clock = clock or SystemClock()
     if not (root / layout.TEAM_FILE).is_file():
         raise NoTeam(path=str(root))
-    for name in layout.TOP_LEVEL:
+    for name in (*layout.TOP_LEVEL, *layout.SECOND_LEVEL):
         _refuse_link(root / name)
     directory = StateDirectory(root, clock=clock)
     document = _team_file(directory)
@@ -97,9 +106,16 @@ def open_team(root: Path, *, clock: Clock | None = None) -> Team:
 
 
 def _team_file(directory: StateDirectory) -> dict[str, Any]:
-    document = msgspec.json.decode(directory.read_patiently(layout.TEAM_FILE), type=dict[str, Any])
-    if document.get("format") != FORMAT:
-        raise NewerFormat(path=layout.TEAM_FILE, format=document.get("format"))
+    try:
+        document = msgspec.json.decode(directory.read_patiently(layout.TEAM_FILE), type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise TeamFileDamaged(path=layout.TEAM_FILE, why=str(error)) from error
+    version = document.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        raise NewerFormat(path=layout.TEAM_FILE, format=version, version=document.get("version"))
+    for name in ("team", "repository"):
+        if version != FORMAT or not isinstance(document.get(name), str):
+            raise TeamFileDamaged(path=layout.TEAM_FILE, why=f"it has no {name} of a known format")
     return document
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from coordination.append_file import AppendFile
 from coordination.clock import Clock, iso
 from coordination.errors import StateUnwritable
-from coordination.files import AppendFile, StateDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from coordination.files import StateDirectory
 
 Line = dict[str, Any]
 SHORTEST_SECRET = 6  # replacing shorter ones would tear ordinary text

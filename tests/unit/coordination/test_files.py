@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from coordination.append_file import AppendFile
 from coordination.errors import NotRegularFile, RootLost, StateUnreadable, StateUnwritable
-from coordination.files import READ_PATIENCE_SECONDS, AppendFile, StateDirectory
+from coordination.files import READ_PATIENCE_SECONDS, StateDirectory
 from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
