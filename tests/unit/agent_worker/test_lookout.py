@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,11 +11,12 @@ from agent_worker.compose import Teammate
 from agent_worker.lookout import ORPHAN_GRACE_SECONDS
 from coordination.liveness import LOOKS_PER_TTL, Beat
 from coordination.records import MemberState
-from harness.settings import Settings
 from tests.support.people import comes_alive, dead, elsewhere, leads, stores_of
+from tests.support.teammate import SETTINGS, team_beside_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from coordination.team_root import Team
     from tests.support.clock import FakeClock
@@ -26,13 +28,18 @@ class Watcher:
     """A teammate that beats and looks."""
 
     def __init__(self, team: Team) -> None:
-        self.teammate = Teammate(team, comes_alive(team, "alice"), Settings(lease_ttl_seconds=TTL))
-        self.lookout = self.teammate._lookout()
+        self.teammate = Teammate(team, comes_alive(team, "alice"), replace(SETTINGS, lease_ttl_seconds=TTL))
+        self.lookout = self.teammate.worker()._lookout
 
     def sees_lead(self) -> bool:
         self.teammate.keeper.holds(None, None)
         self.lookout._look()
         return self.lookout.lead_lives
+
+
+@pytest.fixture
+def team(tmp_path: Path, clock: FakeClock) -> Team:
+    return team_beside_repository(tmp_path, clock)
 
 
 @pytest.fixture
