@@ -202,7 +202,7 @@ class Assignment:
         """Checks have deadlines of their own, so waiting for them is progress."""
         while True:
             self._keeper.checkpoint()
-            await anyio.sleep(5)
+            await anyio.sleep(self._keeper.interval)
 
     def _tell(self, done: HandedIn, summary: str) -> None:
         task = done.task
