@@ -59,7 +59,7 @@ class Lookout:
     async def keep_looking(self) -> None:
         """Look, ring, wait, for ever; the stores are its own, since the work goes on meanwhile.
 
-        Raises Superseded.
+        Raises Superseded, RootLost.
         """
         while True:
             if await self._off_loop(take_interrupts, self._stores):
@@ -79,6 +79,7 @@ class Lookout:
     def _look(self) -> None:
         bearer = layout.split_bearer(self._stores.actor)
         assert bearer
+        self._stores.team.directory.check()
         self._stores.roster.check_newest(*bearer)
         for watch in (self._sweep, self._lead_watch):
             watch.count_only(if_on_time=self._keeper.is_on_time)

@@ -26,7 +26,7 @@ def inspect_files(team: Team) -> Iterator[Finding]:
     for top in _STATE:
         for directory, below, files in os.walk(team.root / top):
             here = Path(directory).relative_to(team.root).as_posix()
-            if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+            if not _may(directory, os.R_OK | os.W_OK | os.X_OK):
                 yield _no_access(here, "write in")
             for name in (*below, *files):
                 yield from _entry(team, f"{here}/{name}", is_directory=name in below)
@@ -54,8 +54,12 @@ def _entry(team: Team, where: str, *, is_directory: bool) -> Iterator[Finding]:
             yield error("link", where, "a link", why="what is written through it leaves the team directory")
     elif not is_directory and not stat.S_ISREG(mode):
         yield error("no_file", where, "neither file nor directory", why="it is never read; move it away")
-    elif not is_directory and not os.access(path, os.R_OK):
+    elif not is_directory and not _may(path, os.R_OK):
         yield _no_access(where, "read")
+
+
+def _may(path: str | Path, how: int) -> bool:
+    return os.access(path, how, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _no_access(where: str, what: str) -> Finding:

@@ -149,6 +149,7 @@ class Lead:
 
     def _look(self) -> None:
         parts = self._parts
+        parts.opened.team.directory.check()
         if not parts.background.leadership.is_current(parts.opened.term):
             newest = parts.background.leadership.newest()
             raise TermOver(term=parts.opened.term, present=newest[0] if newest else 0)

@@ -144,6 +144,7 @@ class Desk:
         return self.task
 
     def _make_tree(self, task: Task, run: Run) -> Path:
+        self._team.directory.check()  # git would make a tree in whatever stands in the place of the root
         name, base = f"{task.id}-{task.token}", self._trees.newest(run.branch, run.base)
         blockers = [self._store.get(blocker) for blocker in task.blocked_by]
         wanted = [blocker.commit for blocker in blockers if blocker.commit and not blocker.merged]

@@ -137,12 +137,14 @@ class Git:
     # questions
 
     def commit_of(self, name: str) -> str:
-        """The full id of the commit that `name` leads to. Raises UnknownCommit."""
+        """The full id of the commit that `name` leads to. Raises UnknownCommit, GitError."""
         if name.startswith("-"):  # never an option, whoever chose it
             raise UnknownCommit(name=name)
         try:
             return self.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         except GitError as error:
+            if error.status != 1:  # git could not look at all: wrong owner, unreadable configuration
+                raise
             raise UnknownCommit(name=name) from error
 
     def head(self) -> str:

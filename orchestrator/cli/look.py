@@ -8,8 +8,9 @@ import click
 import msgspec
 
 from coordination import layout
-from coordination.errors import NotRegularFile, UsageError
+from coordination.errors import InvalidRecord, NotRegularFile, StateUnreadable, UsageError
 from coordination.protocols import PERSON
+from coordination.records import Message
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
 
 if TYPE_CHECKING:
@@ -141,8 +142,25 @@ def _received(stores: Stores, name: str) -> list[dict[str, Any]]:
     incarnations = sorted(number for bearer in bearers if bearer for who, number in [bearer] if who == name)
     messages: list[dict[str, Any]] = []
     for number in incarnations:
-        lines = directory.read(layout.received(layout.bearer(name, number))).split(b"\n")
-        messages += [msgspec.json.decode(line, type=dict[str, Any]) for line in lines if line.strip()]
+        path = layout.received(layout.bearer(name, number))
+        try:
+            messages += _messages(path, directory.read_patiently(path))
+        except (NotRegularFile, StateUnreadable) as error:
+            click.echo(f"leadhand: {error}", err=True)
+    return messages
+
+
+def _messages(path: str, data: bytes) -> list[dict[str, Any]]:
+    """The messages in a file; lines that are none are told, and the rest goes on."""
+    messages, bad = [], 0
+    for line in filter(bytes.strip, data.split(b"\n")):
+        try:
+            raw = msgspec.json.decode(line, type=dict[str, Any])
+            messages.append(Message.from_json(raw).to_json())
+        except (msgspec.DecodeError, UnicodeDecodeError, InvalidRecord):
+            bad += 1
+    if bad:
+        click.echo(f"leadhand: {bad} lines of {path} are no messages and were passed over", err=True)
     return messages
 
 
@@ -190,12 +208,13 @@ def _plan(row: dict[str, Any]) -> str:
 def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
     """Show what a teammate's process wrote to its log."""
     stores = persons_stores(team_directory)
+    directory = stores.team.directory
     try:
-        text = stores.team.directory.read(layout.process_log(name)).decode("utf-8", "replace")
-    except (FileNotFoundError, NotRegularFile) as error:
-        known = sorted(file.removesuffix(".log") for file in stores.team.directory.names(layout.LOGS))
-        raise UsageError(
-            detail=f"there is no log of {name}; known are {', '.join(known) or 'none'}"
-        ) from error
-    lines = text.splitlines()
+        text = directory.read(layout.process_log(name)) if layout.MEMBER_NAME.fullmatch(name) else None
+    except (FileNotFoundError, NotRegularFile):
+        text = None
+    if text is None:
+        known = ", ".join(sorted(file.removesuffix(".log") for file in directory.names(layout.LOGS)))
+        raise UsageError(detail=f"there is no log of {name}; known are {known or 'none'}")
+    lines = text.decode("utf-8", "replace").splitlines()
     click.echo("\n".join(lines if whole else lines[-LAST_LINES:]))

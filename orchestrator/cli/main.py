@@ -92,6 +92,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # `leadhand tasks | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
+    except PermissionError as error:
+        where = error.filename or "a file of the team"
+        click.echo(
+            f"leadhand: this user may not use {where} ({error.strerror}); mend owner or mode", err=True
+        )
+        status = USAGE
     except Exception:  # noqa: BLE001 - the border of the process: recorded, never hidden
         click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
         status = FAILED
