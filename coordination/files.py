@@ -25,6 +25,7 @@ READ_PATIENCE_SECONDS = 5.0  # GlusterFS needed up to 1 s, NFSv3 more
 _SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ = os.O_RDONLY | _SAFELY
 _WRITE = os.O_WRONLY | _SAFELY
+_NO_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR})  # a link, a pipe, a directory has the name
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 T = TypeVar("T")
 
@@ -120,7 +121,7 @@ class StateDirectory:
         try:
             descriptor = os.open(name, _READ, dir_fd=self._descriptor)
         except OSError as error:
-            if error.errno in {errno.ELOOP, errno.ENXIO, errno.EISDIR} or self._is_odd(name, error):
+            if error.errno in _NO_FILE or self._is_odd(name, error):
                 raise NotRegularFile(path=name) from error
             raise
         try:
@@ -203,7 +204,7 @@ class StateDirectory:
         os.replace(temporary, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
     def touch(self, name: str) -> None:
-        """An empty file of that name exists; not synced, since only hints are empty.
+        """Something has that name, an empty file if it was free; not synced, since only hints are empty.
 
         Raises FileNotFoundError without a directory for it, and StateUnwritable.
         """
@@ -213,7 +214,8 @@ class StateDirectory:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise StateUnwritable(path=name, cause=error.strerror or "unknown") from error
+            if error.errno not in _NO_FILE:
+                raise StateUnwritable(path=name, cause=error.strerror or "unknown") from error
 
     def unlink(self, name: str) -> bool:
         """Remove a hint or a temporary; True when this call was the one that removed it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.append_file import AppendFile
-from coordination.errors import NotRegularFile, RootLost, StateUnreadable, StateUnwritable
+from coordination.errors import LinkInTheWay, NotRegularFile, RootLost, StateUnreadable, StateUnwritable
 from coordination.files import READ_PATIENCE_SECONDS, StateDirectory
 from tests.support.clock import FakeClock
 
@@ -55,6 +55,39 @@ def test_state_stays_with_the_directory_that_was_opened(tmp_path: Path) -> None:
     directory.close()
     assert (tmp_path / "moved/a").read_bytes() == b"x"
     assert list(root.iterdir()) == []
+
+
+def test_a_root_that_was_replaced_is_noticed(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    directory = StateDirectory(root)
+    directory.check()
+    root.rename(tmp_path / "moved")
+    with pytest.raises(RootLost):
+        directory.check()
+    root.mkdir()
+    with pytest.raises(RootLost):
+        directory.check()
+
+
+@pytest.mark.parametrize("write", ["publish", "replace", "touch", "open_append"])
+def test_nothing_is_written_through_a_linked_directory(
+    directory: StateDirectory, tmp_path: Path, write: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (directory.path / "a").symlink_to(outside)
+    data = [b"x"] if write in {"publish", "replace"} else []
+    with pytest.raises(LinkInTheWay):
+        getattr(directory, write)("a/b", *data)
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["directory", "pipe"])
+def test_a_hint_whose_name_something_else_has_holds_nobody_up(directory: StateDirectory, kind: str) -> None:
+    plant(directory.path / "a", kind)
+    directory.touch("a")
+    assert directory.unlink("a") is (kind == "pipe")
 
 
 def plant(path: Path, kind: str) -> None:
