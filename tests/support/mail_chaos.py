@@ -152,7 +152,7 @@ class Chaos:
     frozen: list[ForkServerProcess] = field(default_factory=list)
     kills: int = 0
     freezes: int = 0
-    exits: list[int | None] = field(default_factory=list)  # of those that were frozen and woken
+    woken: list[ForkServerProcess] = field(default_factory=list)
 
     def run(self, patience_seconds: float) -> None:
         """All is sent and delivered; nobody is left."""
@@ -166,7 +166,7 @@ class Chaos:
         ticks = 0
         while any(self._is_sending(name) for name in self._senders()):
             assert clock.monotonic() < deadline, "the senders are not done in time"
-            self._restart_refused()
+            self._restart_ended()
             clock.sleep(self.size.tick_seconds)
             self._strike()
             self._spoil()
@@ -178,11 +178,12 @@ class Chaos:
         deadline = clock.monotonic() + DELIVERED_SECONDS
         while not self._is_all_delivered():
             assert clock.monotonic() < deadline, "the mail is not delivered in time"
-            self._restart_refused()
+            self._restart_ended()
             clock.sleep(0.1)
-        for process in (*self.living.values(), *self.frozen):
+        for process in self.woken:
+            process.join(DELIVERED_SECONDS)
+        for process in (*self.living.values(), *self.woken):
             process.kill()
-            process.join()
 
     @property
     def _ballast(self) -> Path:
@@ -206,10 +207,10 @@ class Chaos:
     def _is_sending(self, name: str) -> bool:
         return self.living[name].exitcode != 0
 
-    def _restart_refused(self) -> None:
+    def _restart_ended(self) -> None:
         for name, process in list(self.living.items()):
-            assert process.exitcode in {None, 0, REFUSED}, f"{name} failed"
-            if process.exitcode == REFUSED:
+            assert process.exitcode in {None, 0, REFUSED, FOLLOWED}, f"{name} failed with {process.exitcode}"
+            if process.exitcode:  # one that was frozen before it began may follow its successor
                 self._start(name)
 
     def _strike(self) -> None:
@@ -234,10 +235,10 @@ class Chaos:
     def _wake(self) -> None:
         """Who stood still since the last tick goes on, followed by another, and has to notice."""
         for process in self.frozen:
-            os.kill(process.pid or 0, signal.SIGCONT)
-            process.join(20)
-            self.exits.append(process.exitcode)
-        self.frozen.clear()
+            with suppress(ProcessLookupError):  # it ended before it could be stopped
+                os.kill(process.pid or 0, signal.SIGCONT)
+        self.woken += self.frozen
+        self.frozen = []
 
     def _spoil(self) -> None:
         """Somebody writes into a file that is not his."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.tool import Tool
+    from harness.tool_pool import ToolPool
 
 
 def failing(error: Exception, seen: list[str]) -> Tool:
@@ -236,3 +237,49 @@ def test_the_model_is_told_every_tool_in_order(tmp_path: Path) -> None:
     over = pool([noted_tool([], "b"), noted_tool([], "a")], tmp_path)
     assert [schema["name"] for schema in over.schemas] == over.names == ["b", "a"]
     assert set(over.schemas[0]) == {"name", "description", "input_schema"}
+
+
+# interrupts
+
+
+def interrupting(over: list[ToolPool]) -> Tool:
+    """A tool that is interrupted while it waits for ever."""
+
+    async def run(_: dict[str, Any], __: ToolContext) -> str:
+        over[0].interrupt()
+        assert over[0].is_interrupted
+        await anyio.sleep_forever()
+        return "never"
+
+    return replace(noted_tool([], "wait"), run=run)
+
+
+def test_an_interrupt_cancels_the_running_call_and_begins_no_further_one(tmp_path: Path) -> None:
+    over: list[ToolPool] = []
+    seen: list[str] = []
+    trail = Trail()
+    over.append(pool([noted_tool(seen), interrupting(over)], tmp_path, trail=trail))
+    calls = [call("note", "c1"), call("wait", "c2"), call("note", "c3")]
+    first, second, third = settle(over[0], *calls)
+    assert (seen, first["content"]) == (["run note"], "noted ")
+    for result, name in ((second, "c2"), (third, "c3")):
+        assert result["tool_use_id"] == name
+        assert result["is_error"]
+        assert result["content"].startswith("[run/interrupted] ")
+    assert [event.get("reason") for event in trail.events] == [None, "interrupted", "interrupted"]
+
+
+def test_an_interrupt_without_a_running_call_changes_nothing(tmp_path: Path) -> None:
+    idle = pool([noted_tool([])], tmp_path)
+    idle.interrupt()
+    assert not idle.is_interrupted
+    [result] = settle(idle, call("note"))
+    assert "is_error" not in result
+
+
+def test_after_an_interrupt_calls_run_again(tmp_path: Path) -> None:
+    over: list[ToolPool] = []
+    over.append(pool([noted_tool([]), interrupting(over)], tmp_path))
+    settle(over[0], call("wait"))
+    [result] = settle(over[0], call("note"))
+    assert "is_error" not in result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from coordination import layout
 from coordination.bearers import UnknownRecipient
 from coordination.mail_lines import Delivery
-from coordination.mail_positions import DELIVERY_KIND, positions_of
+from coordination.mail_positions import CHECKPOINT_LINES, DELIVERY_KIND, positions_of
 from coordination.mailbox import Inbox
 from coordination.records import Message
-from coordination.roster import Roster
-from harness.journal import Journal
+from coordination.roster import Roster, Superseded
+from harness.journal import Journal, read
 from harness.off_loop import OffLoop
 from harness.tool import Effect, ToolContext
 from harness.tools.mail import TeamInbox, frame, send_message
@@ -207,3 +208,55 @@ async def test_a_line_by_hand_arrives_as_unproven(team: Team, incarnation: int) 
     write(team, "alice", "person~desk", b'{"content": "look at the tests", "metadata": {"from": "lead"}}\n')
     (item,) = await Taker(team, incarnation).take()
     assert item.text.startswith('<mail from="person, unproven" ')
+
+
+async def test_what_the_journal_did_not_take_comes_again(team: Team, incarnation: int) -> None:
+    taker = Taker(team, incarnation)
+    outbox(team, "bob").send("alice", "one")
+    assert await taker.texts(dies=True) == ["one"]  # a full disk, and the process goes on
+    assert await taker.texts() == ["one"]
+    assert await taker.texts() == []
+
+
+async def test_a_process_that_was_followed_acts_on_nothing_it_took(team: Team, incarnation: int) -> None:
+    taker = Taker(team, incarnation)
+    outbox(team, "bob").send("alice", "one")
+    await taker.inbox.take()
+    Roster(team, "lead~1").restart("alice")
+    with pytest.raises(Superseded):
+        await taker.inbox.settle()
+
+
+async def test_a_journal_has_a_checkpoint_in_every_thousand_lines(team: Team, incarnation: int) -> None:
+    taker = Taker(team, incarnation)
+    lines = [b'{"content": "%d"}\n' % number for number in range(2500)]
+    write(team, "alice", "person~desk", b"".join(lines))
+    taken = [text for _ in range(4) for text in await taker.texts()]
+    assert taken == [str(number) for number in range(2500)]
+    kinds = [line["kind"] for line in read(team.directory, layout.journal(f"alice~{incarnation}"))]
+    runs = [len(list(run)) for is_mail, run in groupby(kinds, DELIVERY_KIND.__eq__) if is_mail]
+    assert max(runs) < CHECKPOINT_LINES
+    assert await Taker(team, incarnation).texts() == []
+
+
+async def test_only_who_may_interrupt_has_the_argument(team: Team, tmp_path: Path) -> None:
+    join(team, "alice")
+    join(team, "bob")
+    asked: list[str] = []
+    lead = send_message(
+        outbox(team, "bob"), OffLoop(), interrupt=lambda message: not asked.append(message.to)
+    )
+    said = await lead.run({"to": "alice", "content": "stop", "interrupt": True}, context(tmp_path))
+    assert said == "written to alice, whose running tool is interrupted"
+    await lead.run({"to": "alice", "content": "later"}, context(tmp_path, "toolu_2"))
+    assert asked == ["alice"]
+    assert "interrupt" not in send_message(outbox(team, "bob"), OffLoop()).input_schema["properties"]
+
+
+async def test_a_reply_names_what_it_answers(team: Team, tmp_path: Path) -> None:
+    join(team, "alice")
+    join(team, "bob")
+    tool = send_message(outbox(team, "bob"), OffLoop())
+    await tool.run({"to": "alice", "content": "yes", "in_reply_to": "msg_7"}, context(tmp_path))
+    [message] = Receiver(team, "alice").receive()
+    assert message.in_reply_to == "msg_7"
