@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from coordination.records import Member
     from coordination.team_root import Team
+    from harness.recovery import Waiting
     from harness.settings import Settings
     from harness.tool import Guard
 
@@ -78,7 +79,7 @@ class Teammate:
 
     def worker(self) -> Worker:
         """The loop of this teammate, ready to run."""
-        model = make_model(self._settings, on_wait=lambda _: self.keeper.checkpoint())
+        model = make_model(self._settings, on_wait=self._tell_wait)
         desk = self._desk()
         plan = PlanOfTask(self.stores, desk, self._off_loop)
         assignment = Assignment(
@@ -129,6 +130,10 @@ class Teammate:
         roster.closed(name, self._incarnation, positions.ends, why)
         self.stores.outbox.send_back(left, to=name)
         self.stores.events.record("closed", why=why)
+
+    def _tell_wait(self, waiting: Waiting) -> None:
+        self.keeper.checkpoint()
+        self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
 
     def _proof(self) -> Proof:
         run = self.stores.runs.open_run()

@@ -51,7 +51,10 @@ class Confirmation:
         self._propose = propose
 
     async def ask(self, tasks: Sequence[Task], members: Sequence[Member], *, working: int = 0) -> int:
-        """How many members there may be, those that work already among them. Raises NotConfirmed."""
+        """How many members there may be, those that work already among them.
+
+        Raises NotConfirmed where nobody works yet; a no to further members leaves the team as it is.
+        """
         proposal = self._propose(tasks, members)
         if self._consent.workers is not None:
             self._show(proposal)
@@ -63,9 +66,10 @@ class Confirmation:
             self._console.emit({"action": "proposal", **proposal.to_json()})
             if not self._console.as_json:
                 self._console.say(json.dumps(proposal.to_json(), indent=2, ensure_ascii=False))
-            raise NotConfirmed(why="a person has to confirm it; say --yes or --workers N beforehand")
+            return _as_it_is(working, "a person has to confirm it; say --yes or --workers N beforehand")
         self._show(proposal)
-        return working + await self._number(len(members))
+        agreed = await self._number(len(members))
+        return working + agreed if agreed else _as_it_is(working, "you did not say yes")
 
     def _show(self, proposal: Proposal) -> None:
         if self._console.as_json:
@@ -80,4 +84,10 @@ class Confirmation:
             return proposed
         if answer.isdecimal() and 0 < int(answer) <= proposed:
             return int(answer)
-        raise NotConfirmed(why="you did not say yes")
+        return 0
+
+
+def _as_it_is(working: int, why: str) -> int:
+    if not working:
+        raise NotConfirmed(why=why)
+    return working

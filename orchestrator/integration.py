@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, assert_never
 
 from coordination.errors import TeamError
 from coordination.records import Status
 from coordination.task_drafts import TaskDraft
+from coordination.task_refusals import NotUnclaimed
 from orchestrator.standing import mergeable
 from workspace.desk import checks_of
 from workspace.merge_queue import AlreadyThere, ChecksRed, Conflict, Held, Merged
@@ -106,7 +108,8 @@ class Integration:
         (again,) = self._store.create([draft])
         for dependent in self._store.dependents(task.id):
             if self._store.get(dependent).status in {Status.HELD, Status.PENDING}:
-                self._store.add_edges(dependent, [again.id])
+                with suppress(NotUnclaimed):  # claimed since we looked: its tree has the commit itself
+                    self._store.add_edges(dependent, [again.id])
         self._store.publish([again.id])
         self._record("sent_back", task=task.id, subject=task.subject, why=why, again=again.id)
 

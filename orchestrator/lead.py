@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from coordination.errors import StateUnwritable, TeamError, first_of
+from coordination.errors import TeamError, first_of
 from coordination.interrupts import take_interrupts
-from coordination.liveness import LOOKS_PER_TTL, has_lost_all
+from coordination.liveness import LOOKS_PER_TTL
 from coordination.protocols import PERSON, TermOver
 from coordination.records import Status
 from harness.loop import Ended, Incoming
@@ -153,23 +153,11 @@ class Lead:
         if not parts.background.leadership.is_current(parts.opened.term):
             newest = parts.background.leadership.newest()
             raise TermOver(term=parts.opened.term, present=newest[0] if newest else 0)
-        parts.sweep.count_only(if_on_time=self._beat())
+        parts.sweep.count_only(if_on_time=parts.beat.beat_in_time(parts.settings.lease_ttl_seconds))
         parts.supervisor.look()
         parts.sweep.look()
         parts.sweep.repair_if_due()
         parts.background.tasks.refresh_views()
-
-    def _beat(self) -> bool:
-        """Whether the beat was written in time. Raises StateUnwritable when the team is out of reach."""
-        parts = self._parts
-        was_late = parts.beat.is_late(parts.settings.lease_ttl_seconds)
-        try:
-            parts.beat.beat()
-        except StateUnwritable as error:  # a full disk passes; until then nobody is called silent
-            if has_lost_all(error):
-                raise
-            return False
-        return not was_late
 
     async def _integrate(self) -> None:
         """Completed work is merged as it comes."""
@@ -239,11 +227,11 @@ class Lead:
 
     def _standing(self) -> Standing:
         parts = self._parts
-        questions = [asked for asked in open_questions(parts.background) if asked.question.reviewer == PERSON]
+        questions = (asked.question for asked in open_questions(parts.background))
         return standing(
             self._tasks(),
             members={member.name: member.role for member in parts.supervisor.living()},
-            questions=len(questions),
+            asked={question.task for question in questions if question.task and question.reviewer == PERSON},
             held_up=parts.integration.held_up,
         )
 
@@ -270,6 +258,7 @@ class Lead:
 
     async def _stop_team(self) -> None:
         parts = self._parts
+        await parts.behind(parts.background.check_term)  # the team of a later lead is not this one's to stop
         patience = parts.settings.stop_patience_seconds
         await parts.behind(parts.supervisor.stop_all, patience_seconds=patience)
         await parts.behind(self._close_term)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from coordination.stores import Stores
+    from harness.recovery import Waiting
     from harness.settings import Settings
     from orchestrator.opening import Opened
 
@@ -92,7 +93,7 @@ class LeadParts:
 
     def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
         """The agent of the lead. Raises CredentialsMissing."""
-        model = make_model(self.settings, on_wait=lambda _: None)
+        model = make_model(self.settings, on_wait=self._tell_wait)
         desk = self._desk()
         work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
         pool = self._pool(work)
@@ -109,6 +110,9 @@ class LeadParts:
             stopping=stopping,
         )
         return Conversation(agent=agent, work=work)
+
+    def _tell_wait(self, waiting: Waiting) -> None:
+        self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
 
     def _for_teammates(self) -> dict[str, str]:
         """What a teammate cannot read from the team root itself."""

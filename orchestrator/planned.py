@@ -49,7 +49,10 @@ def members_for(
     """
     served = {member.role for member in living}
     roles = sorted({role for task in tasks for role in task.roles} - served)
-    number = max(len(roles), min(wanted or _width(tasks), most) - len(living))
+    if all(task.roles for task in tasks) and not wanted:
+        number = len(roles)
+    else:
+        number = max(len(roles), min(wanted or _width(tasks), most) - len(living))
     taken = {member.name for member in living}
     free = (name for name in map(WORKER_NAMES.format, count(1)) if name not in taken)
     places = [*roles, *["teammate"] * (number - len(roles))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from coordination.records import Member, Run, Task
 
@@ -18,7 +18,7 @@ class Proposal:
     run: Run
     tasks: Sequence[Task]
     members: Sequence[Member]
-    checks: Mapping[str, str]
+    every_task: Sequence[str]  # names of the checks that all tasks have to pass
     max_workers: int
     repository: str
     unseen_edits: Sequence[str] = ()  # uncommitted changes that the team does not see
@@ -73,7 +73,8 @@ def _tasks(proposal: Proposal) -> str:
     for place, task in enumerate(proposal.tasks, start=1):
         after = ", ".join(str(places.get(need, need)) for need in task.blocked_by)
         notes = [f"after {after}"] if after else []
-        notes.append(f"checks: {', '.join(task.checks)}" if task.checks else "no checks: ends unverified")
+        checks = dict.fromkeys((*proposal.every_task, *task.checks))
+        notes.append(f"checks: {', '.join(checks)}" if checks else "no checks: ends unverified")
         notes += ["plan first"] if task.plan_required else []
         rows.append(f"  {place:>3}  {task.subject}  ({'; '.join(notes)})")
     return "\n".join(["tasks:", *rows])

@@ -15,6 +15,7 @@ from harness.settings import load_settings
 from orchestrator.briefs import goal_brief, resumed_brief
 from orchestrator.confirmation import Confirmation, Consent
 from orchestrator.console import Console, Stream
+from orchestrator.ending import end_run
 from orchestrator.lead import Ending, Lead
 from orchestrator.lead_parts import LeadParts
 from orchestrator.opening import Opened, make_team, open_again, open_goal
@@ -140,9 +141,21 @@ class Session:
         tasks = [task for task in self._opened.stores.tasks.all(run.id) if not task.status.is_final]
         living = await parts.behind(parts.supervisor.living)
         wanted = self._options.workers or run.workers
-        for place in members_for(tasks, wanted=wanted, most=self._settings.max_workers, living=living):
-            await parts.host.spawn(place)
+        try:
+            for place in members_for(tasks, wanted=wanted, most=self._settings.max_workers, living=living):
+                await parts.host.spawn(place)
+        except TeamError:
+            await parts.behind(self._call_off)
+            raise
         return await self._lead().run(None, ())
+
+    def _call_off(self) -> None:
+        """The team cannot be started as it is; nothing of it stands in the way of the next try."""
+        stores = self._parts.background
+        for member in self._parts.host.waiting:
+            stores.roster.withdraw(member.name, member.spawn_id, "the team was called off")
+        end_run(stores, self._opened.run.id, "stopped")
+        stores.leadership.end(self._opened.term)
 
     def _lead(self) -> Lead:
         return Lead(
@@ -158,7 +171,7 @@ class Session:
             run=self._opened.run,
             tasks=tasks,
             members=members,
-            checks=self._opened.run.checks,
+            every_task=self._settings.every_task_checks,
             max_workers=self._settings.max_workers,
             repository=str(self._opened.team.repository),
             unseen_edits=self._opened.git.uncommitted(),

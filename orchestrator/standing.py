@@ -68,27 +68,33 @@ def standing(
     tasks: Collection[Task],
     *,
     members: Mapping[str, str],
-    questions: int,
-    held_up: Mapping[str, str] | None = None,
+    asked: Collection[str] = (),
+    held_up: Collection[str] = (),
 ) -> Standing:
-    """Where the run stands, given live members with their roles and the questions that wait for a person.
+    """Where the run stands, given the live members with their roles.
 
-    `held_up` are the completed tasks that the merge queue cannot bring back until a person acts.
+    `asked` are the tasks whose holders wait for a person, `held_up` the completed ones that the merge
+    queue cannot bring back until a person acts.
     """
-    merging = [task for task in mergeable(tasks) if task.id not in (held_up or {})]
+    merging = [task for task in mergeable(tasks) if task.id not in held_up]
     working = [task for task in tasks if task.status is Status.IN_PROGRESS]
+    asking = [task for task in working if task.id in asked]
+    if len(working) > len(asking) or merging:
+        return Standing.GOING
     dead = lost(tasks)
     waiting = [task for task in tasks if task.status in {Status.HELD, Status.PENDING} and task.id not in dead]
-    if questions and (working or waiting):
-        return Standing.WAITING
-    if working or merging:
+    busy = {task.owner for task in asking}
+    free = {name: role for name, role in members.items() if name not in busy}
+    if any(_may_take(task, *member) for task in waiting for member in free.items() if _is_ready(task, tasks)):
         return Standing.GOING
-    if waiting:
-        served = any(_may_take(task, *member) for task in waiting for member in members.items())
-        return Standing.GOING if served else Standing.STUCK
-    if held_up:
+    if asking or held_up:
         return Standing.WAITING
-    return Standing.STUCK if dead else Standing.DRAINED
+    return Standing.STUCK if waiting or dead else Standing.DRAINED
+
+
+def _is_ready(task: Task, tasks: Collection[Task]) -> bool:
+    done = {other.id for other in tasks if other.status is Status.COMPLETED}
+    return task.status is Status.HELD or set(task.blocked_by) <= done
 
 
 def _may_take(task: Task, name: str, role: str) -> bool:

@@ -27,7 +27,7 @@ def status(stores: Stores) -> dict[str, Any]:
         "root": str(stores.team.root),
         "lead": _lead(stores),
         "run": _run(run),
-        "tasks": [_task(task, tasks) for task in tasks],
+        "tasks": _board(tasks),
         "members": [_member(stores, member) for member in stores.roster.all()],
         "questions": [_question(asked) for asked in open_questions(stores)],
         "problems": stores.tasks.problems,
@@ -58,32 +58,33 @@ def _run(run: Run | None) -> dict[str, Any] | None:
     return {"id": run.id, "goal": run.goal, "state": run.state, "branch": run.branch} if run else None
 
 
-def _task(task: Task, tasks: list[Task]) -> dict[str, Any]:
-    dead = lost(tasks)
-    note = ""
-    if task.id in redone(tasks):
-        note = "done again in a later task"
-    elif task.id in dead:
-        note = f"blocked for ever by {dead[task.id]}"
-    elif task in mergeable(tasks):
-        note = "waits to be merged"
-    elif task.status is Status.COMPLETED and not (task.result and task.result.verified):
-        note = "unverified"
-    return {
-        "id": task.id,
-        "subject": task.subject,
-        "status": str(task.status),
-        "owner": task.owner,
-        "blocked_by": [need for need in task.blocked_by if _is_waited_for(need, task, tasks)],
-        "attempts": task.attempts,
-        "refusals": task.refusals,
-        "note": note,
-    }
+def _board(tasks: list[Task]) -> list[dict[str, Any]]:
+    dead, again, merging = lost(tasks), redone(tasks), {task.id for task in mergeable(tasks)}
+    open_tasks = {task.id for task in tasks if task.status is not Status.COMPLETED}
 
+    def note(task: Task) -> str:
+        if task.id in again:
+            return "done again in a later task"
+        if task.id in dead:
+            return f"blocked for ever by {dead[task.id]}"
+        if task.id in merging:
+            return "waits to be merged"
+        unproven = task.status is Status.COMPLETED and not (task.result and task.result.verified)
+        return "unverified" if unproven else ""
 
-def _is_waited_for(need: str, task: Task, tasks: list[Task]) -> bool:
-    unfinished = any(other.id == need and other.status is not Status.COMPLETED for other in tasks)
-    return unfinished and not task.status.is_final
+    return [
+        {
+            "id": task.id,
+            "subject": task.subject,
+            "status": str(task.status),
+            "owner": task.owner,
+            "blocked_by": [] if task.status.is_final else [n for n in task.blocked_by if n in open_tasks],
+            "attempts": task.attempts,
+            "refusals": task.refusals,
+            "note": note(task),
+        }
+        for task in tasks
+    ]
 
 
 def _member(stores: Stores, member: Member) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def anyio_backend() -> str:
 
 def propose(tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
     run = Run(id="run_00000001", goal="Fix the shop")
-    return Proposal(run=run, tasks=tasks, members=members, checks={}, max_workers=4, repository="/shop")
+    return Proposal(run=run, tasks=tasks, members=members, every_task=(), max_workers=4, repository="/shop")
 
 
 async def agreed(console: ScriptedConsole, consent: Consent | None = None, *, working: int = 0) -> int:

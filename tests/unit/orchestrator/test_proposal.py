@@ -21,7 +21,7 @@ def proposal(**changes: Any) -> Proposal:
         "run": RUN,
         "tasks": (FIRST, SECOND),
         "members": (ALICE, BOB),
-        "checks": {"unit": "pytest"},
+        "every_task": (),
         "max_workers": 4,
         "repository": "/home/pat/shop",
     }
@@ -32,6 +32,10 @@ def test_each_task_says_what_it_waits_for_and_what_proves_it() -> None:
     lines = render(proposal()).splitlines()
     assert "    1  Round money  (checks: unit, lint)" in lines
     assert "    2  Total baskets  (after 1; no checks: ends unverified; plan first)" in lines
+
+
+def test_checks_of_every_task_are_shown_with_each() -> None:
+    assert "    1  Round money  (checks: style, unit, lint)" in render(proposal(every_task=("style",)))
 
 
 def test_each_member_says_its_role_model_and_launcher() -> None:

@@ -17,8 +17,8 @@ READY = a_task(3)
 AFTER_1 = a_task(4, blocked_by=(task_id(1),))
 
 
-def stands(*tasks: Task, roles: tuple[str, ...] = ("teammate",), questions: int = 0) -> Standing:
-    return standing(tasks, members={f"{role}-1": role for role in roles}, questions=questions)
+def stands(*tasks: Task, roles: tuple[str, ...] = ("teammate",), asked: tuple[str, ...] = ()) -> Standing:
+    return standing(tasks, members={f"{role}-1": role for role in roles}, asked=asked)
 
 
 @pytest.mark.parametrize(
@@ -54,23 +54,31 @@ def test_a_task_for_roles_needs_a_live_member_of_one_of_them() -> None:
 
 def test_a_task_that_is_reserved_for_somebody_who_is_gone_is_stuck() -> None:
     task = a_task(reserved_for="alice")
-    assert standing([task], members={"bob": "teammate"}, questions=0) is Standing.STUCK
-    assert standing([task], members={"alice": "teammate"}, questions=0) is Standing.GOING
+    assert standing([task], members={"bob": "teammate"}) is Standing.STUCK
+    assert standing([task], members={"alice": "teammate"}) is Standing.GOING
 
 
-def test_an_open_question_makes_the_run_wait_for_the_person() -> None:
-    assert stands(WORKING, questions=1) is Standing.WAITING
-    assert stands(READY, questions=1) is Standing.WAITING
+def test_a_run_waits_for_the_person_when_all_who_work_have_asked() -> None:
+    assert stands(WORKING, asked=(WORKING.id,)) is Standing.WAITING
+    other = a_task(5, Status.IN_PROGRESS, owner="bob")
+    assert stands(WORKING, other, asked=(WORKING.id,)) is Standing.GOING
+
+
+def test_a_run_goes_on_while_a_member_that_did_not_ask_may_take_something() -> None:
+    asking = a_task(2, Status.IN_PROGRESS, owner="teammate-1")
+    assert stands(asking, READY, asked=(asking.id,)) is Standing.WAITING
+    members = {"teammate-1": "teammate", "bob": "teammate"}
+    assert standing([asking, READY], members=members, asked=(asking.id,)) is Standing.GOING
 
 
 def test_a_question_that_holds_nothing_up_does_not_keep_the_run_open() -> None:
-    assert stands(MERGED, questions=1) is Standing.DRAINED
+    assert stands(MERGED, asked=(MERGED.id,)) is Standing.DRAINED
 
 
 def test_what_the_merge_queue_cannot_bring_back_waits_for_the_person_when_nothing_else_goes_on() -> None:
     held_up = {TO_MERGE.id: "its branch is checked out"}
-    assert standing([TO_MERGE], members={}, questions=0, held_up=held_up) is Standing.WAITING
-    assert standing([TO_MERGE, WORKING], members={}, questions=0, held_up=held_up) is Standing.GOING
+    assert standing([TO_MERGE], members={}, held_up=held_up) is Standing.WAITING
+    assert standing([TO_MERGE, WORKING], members={}, held_up=held_up) is Standing.GOING
 
 
 def test_a_task_that_was_sent_back_is_not_merged_but_done_again() -> None:
