@@ -7,12 +7,11 @@ import os
 import secrets
 import stat
 from contextlib import contextmanager, suppress
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 from coordination.clock import Clock, SystemClock
 from coordination.errors import LinkInTheWay, NotRegularFile, RootLost, StateUnreadable, StateUnwritable
-from coordination.process import this_process
+from coordination.process import place_and_pid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -264,8 +263,7 @@ class StateDirectory:
 
     def _temporary(self, directory: str) -> str:
         self._refuse_link(directory)
-        me = this_process()
-        return f"{directory}/.tmp~{me.host}~{me.boot[:8]}~{me.pid}~{secrets.token_hex(6)}"
+        return f"{directory}/.tmp~{place_and_pid()}~{secrets.token_hex(6)}"
 
     def _discard(self, name: str) -> None:
         with suppress(OSError):  # the sweep removes what is left
@@ -273,7 +271,7 @@ class StateDirectory:
 
 
 def _parent(name: str) -> str:
-    return str(PurePosixPath(name).parent)
+    return name.rpartition("/")[0] or "."
 
 
 def write_all(descriptor: int, data: bytes) -> None:

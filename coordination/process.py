@@ -66,6 +66,11 @@ def this_process() -> ProcessIdentity:
     )
 
 
+def place_and_pid() -> str:
+    """Host, boot and pid of the caller, for names of temporary files; costs no look at the system."""
+    return f"{platform.node()}~{_boot()[:8]}~{os.getpid()}"
+
+
 def known_dead(other: ProcessIdentity, observer: ProcessIdentity) -> bool:
     """True only where the observer can be sure: same boot, same pid namespace, and no such process.
 

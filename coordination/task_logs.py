@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import structs
 
 from coordination import layout
@@ -106,7 +107,12 @@ class TaskLogs:
             at=self._now(),
             term=term_to_write(self._actor, self._term(), present),
         )
-        return {key: _scrubbed(value) for key, value in signed.to_json().items()}
+        body = signed.to_json()
+        try:
+            data = msgspec.json.encode(body)
+        except UnicodeEncodeError:
+            data = msgspec.json.encode({key: _scrubbed(value) for key, value in body.items()})
+        return msgspec.json.decode(data, type=dict[str, Any])  # as a reader will see it
 
 
 def _scrubbed(value: object) -> object:
