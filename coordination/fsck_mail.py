@@ -20,7 +20,7 @@ from coordination.mail_lines import (
     split_source,
     take_lines,
 )
-from coordination.mail_positions import DELIVERY_KIND, Positions
+from coordination.mail_positions import CHECKPOINT_KIND, DELIVERY_KIND, Positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,15 +37,17 @@ class _Journal:
     """What one journal adds up to."""
 
     damaged: int = 0  # lines that are no lines of a journal
+    follows: str | None = None  # the bearer whose journal it goes on from
+    offset: int = 0  # what that one wrote behind it is void
     deliveries: list[Delivery] = field(default_factory=list)
-    doubled: list[str] = field(default_factory=list)  # ids of messages
+    places: list[int] = field(default_factory=list)  # where the line of each begins
     positions: Positions = field(default_factory=Positions)
 
 
 def inspect_mail(stores: Stores, is_present: Callable[[str], bool]) -> Iterator[Finding]:
     """What is wrong with the mail; `is_present` says whether a bearer may still write its files."""
     directory = stores.team.directory
-    newest: dict[str, tuple[int, Positions]] = {}
+    journals: dict[tuple[str, int], _Journal] = {}
     for file in sorted(directory.names(layout.TRANSCRIPTS)):
         bearer = layout.split_bearer(file.removesuffix(".jsonl"))
         if bearer is None or not file.endswith(".jsonl"):
@@ -63,38 +65,56 @@ def inspect_mail(stores: Stores, is_present: Callable[[str], bool]) -> Iterator[
             )
             continue
         yield from _journal(directory, layout.bearer(*bearer), journal, is_present)
-        newest[bearer[0]] = max(
-            newest.get(bearer[0], (0, Positions())), (bearer[1], journal.positions), key=_first
-        )
-    for name, (_, positions) in newest.items():
+        journals[bearer] = journal
+    yield from _doubled(journals)
+    newest = {name: journals[name, number].positions for name, number in sorted(journals)}
+    for name, positions in newest.items():
         yield from _beyond(directory, name, positions)
     yield from _boxes(stores)
 
 
-def _first(pair: tuple[int, Positions]) -> int:
-    return pair[0]
-
-
 def _fold(data: bytes) -> _Journal:
     """The journal in `data`. Raises InvalidRecord for a delivery or checkpoint that cannot be used."""
-    journal, number, lines = _Journal(), 0, []
-    for raw in filter(bytes.strip, data.split(b"\n")):
-        line = _object(raw)
-        if line is None or not isinstance(line.get("kind"), str):
+    journal, number, place, lines = _Journal(), 0, 0, []
+    for raw in data.split(b"\n"):
+        line = _object(raw) if raw.strip() else {}
+        if line is None or (line and not isinstance(line.get("kind"), str)):
             journal.damaged += 1
-        elif line.get("n", number + 1) > number:  # an append that failed is repeated with the same numbers
+        elif line and line.get("n", number + 1) > number:  # a failed append is repeated with its numbers
             number = line.get("n", number + 1)
             lines.append(line)
-    known: set[tuple[str, str]] = set()
-    for line in lines:
-        if line["kind"] == DELIVERY_KIND and "source" in line:
-            delivery = Delivery.from_json(line)
-            key = (sender_name(delivery.message.sender), delivery.message.id)
-            journal.doubled += [delivery.message.id] if key in known else []
-            known.add(key)
-            journal.deliveries.append(delivery)
+            _take(journal, line, place)
+        place += len(raw) + 1
     journal.positions = Positions.fold(lines)
     return journal
+
+
+def _take(journal: _Journal, line: dict[str, Any], place: int) -> None:
+    if line["kind"] == CHECKPOINT_KIND and "follows" in line:
+        journal.follows, journal.offset = line["follows"], line.get("offset", 0)
+    elif line["kind"] == DELIVERY_KIND and "source" in line:
+        journal.deliveries.append(Delivery.from_json(line))
+        journal.places.append(place)
+
+
+def _doubled(journals: dict[tuple[str, int], _Journal]) -> Iterator[Finding]:
+    """Messages that one conversation heard twice, over all processes that went on with it."""
+    cuts = {journal.follows: journal.offset for journal in journals.values() if journal.follows}
+    heard: set[tuple[str, str]] = set()
+    for bearer in sorted(journals):
+        journal, who = journals[bearer], layout.bearer(*bearer)
+        if journal.follows is None:
+            heard = set()
+        for delivery, place in zip(journal.deliveries, journal.places, strict=True):
+            key = sender_name(delivery.message.sender), delivery.message.id
+            if place >= cuts.get(who, place + 1):
+                continue  # void: its successor had begun
+            if key in heard:
+                what = f"message {delivery.message.id}"
+                yield error(
+                    "delivered_twice", layout.journal(who), what, why="it was heard twice in one conversation"
+                )
+            heard.add(key)
 
 
 def _journal(
@@ -103,10 +123,6 @@ def _journal(
     where = layout.journal(bearer)
     if journal.damaged:
         yield note("torn_line", where, f"{journal.damaged} torn or foreign lines", why="they are passed over")
-    for message in journal.doubled:
-        yield error(
-            "delivered_twice", where, f"message {message}", why="it was heard twice in one conversation"
-        )
     view = layout.received(bearer)
     if not is_present(bearer) and len(_shown(directory, view)) < len(journal.deliveries):
         data = b"".join(map(_view_line, journal.deliveries))

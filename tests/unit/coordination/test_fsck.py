@@ -411,6 +411,18 @@ def test_a_message_heard_twice_is_an_error(team: Team, lead: Stores, alice: Memb
     assert "delivered_twice" in codes(team)
 
 
+def test_a_message_heard_by_a_successor_too_is_an_error_unless_the_first_time_is_void(
+    team: Team, lead: Stores, alice: Member
+) -> None:
+    first = receives(team, lead, alice)
+    lead.roster.restart("alice", after=2)
+    for offset, expected in ((first.stat().st_size, ["delivered_twice"]), (0, [])):
+        checkpoint = {"n": 1, "kind": "checkpoint", "follows": "alice~2", "offset": offset, "positions": {}}
+        line = json.dumps(checkpoint).encode() + b"\n"
+        plant(team, layout.journal("alice~3"), line + first.read_bytes().replace(b'"n": 1', b'"n": 2'))
+        assert [code for code in codes(team) if code == "delivered_twice"] == expected
+
+
 def test_the_readable_mail_of_one_who_is_gone_is_written_anew(
     team: Team, lead: Stores, alice: Member
 ) -> None:
