@@ -78,7 +78,9 @@ def _is_view(where: str, path: Path) -> bool:
 
 
 def _is_stale(name: str) -> bool:
-    match, me = _TEMPORARY.fullmatch(name), this_process()
-    if match is None or (match["host"], match["boot"]) != (me.host, me.boot[:8]):
+    match = _TEMPORARY.fullmatch(name)
+    if match is None:
         return False
-    return start_mark(int(match["pid"])) is None
+    me = this_process()
+    is_near = (match["host"], match["boot"]) == (me.host, me.boot[:8])
+    return is_near and start_mark(int(match["pid"])) is None
