@@ -10,7 +10,7 @@ from coordination.protocols import Kind, review_refusal
 from coordination.records import MemberState, Verdict
 from coordination.roster import UnknownMember
 from harness.tool import ToolFailure
-from orchestrator.stopping import ask_to_stop
+from orchestrator.stopping import already_gone, ask_to_stop
 
 if TYPE_CHECKING:
     from coordination.outbox import Outbox
@@ -149,8 +149,8 @@ class HostOfLead:
 
     def _request_shutdown(self, teammate: str) -> str:
         member = self._stores.roster.member(teammate)
-        if member and member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
-            return f"{teammate} is already gone"
+        if member and (gone := already_gone(member)):
+            return gone
         request = ask_to_stop(self._stores, self._alive(teammate))
         return f"{teammate} was asked to stop ({request})"
 

@@ -31,13 +31,22 @@ def ask_to_stop(stores: Stores, member: Member) -> str:
     return question.id
 
 
+def already_gone(member: Member) -> str | None:
+    """That the member has left or its process is dead, in words; None while it has to be asked."""
+    if member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
+        return f"{member.name} is already gone"
+    if member.process and known_dead(member.process, this_process()):
+        return f"{member.name} is already gone; its task is put back by whoever notices first"
+    return None
+
+
 def stop_member(stores: Stores, member: Member, *, patience_seconds: float) -> str:
     """The member is gone: asked first, ended after the patience where that can be done from here."""
     if member.state is MemberState.STARTING:
         stores.roster.withdraw(member.name, member.spawn_id, "stopped by the person")
         return f"the start of {member.name} was called off"
-    if member.process and known_dead(member.process, this_process()):
-        return f"{member.name} is already gone; its task is put back by whoever notices first"
+    if gone := already_gone(member):
+        return gone
     ask_to_stop(stores, member)
     if wait_until_closed(stores, [member], patience_seconds=patience_seconds):
         return f"{member.name} has stopped"
