@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 SILENT = "  - say: Nothing to do."
 RUN = ("run", "do it", "--yes", "--no-input")
@@ -54,13 +54,6 @@ def test_a_wrong_key(stage: Stage) -> None:
     assert ended.code == 2
     assert "ANTHROPIC_API_KEY" in ended.complaint
     assert stage.living() == []
-
-
-def test_a_model_that_is_not_offered(stage: Stage) -> None:
-    stage.environment["MODEL_ID"] = "another"
-    ended = stage.leadhand(*RUN)
-    assert ended.code == 2
-    assert "scripted" in ended.complaint
 
 
 def test_no_server(stage: Stage) -> None:

@@ -13,7 +13,7 @@ from coordination.records import Status
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 WAITS_THEN_DOES = """
   - when: {tools_called: ^$}
@@ -48,48 +48,47 @@ def test_without_a_person_the_proposal_is_printed_and_nobody_is_started(staged: 
     assert stage.living() == []
 
 
-def test_an_interrupted_run_leaves_no_process_and_resume_finishes_it(staged: Stages) -> None:
+def test_an_interrupted_start_leaves_no_process_and_the_task_as_it_was(staged: Stages) -> None:
     stage = staged(WAITS_THEN_DOES)
     run = stage.start_tasks(SET_A)
-    stage.until("model_call")
+    stage.until("started")
     ended = run.signal(signal.SIGINT).end()
     assert ended.code == 130, ended
     assert stage.living() == []
     task = stage.task("set a")
     assert (task.status, task.owner, task.attempts) == (Status.PENDING, None, 0)
-    stage.let_go()
-    assert stage.leadhand("resume", "--yes", "--json").code == 0
-    assert stage.task("set a").merged
 
 
-def test_a_terminated_run_ends_with_143_and_meanwhile_no_second_run_starts(staged: Stages) -> None:
+def test_a_terminated_run_ends_in_the_middle_and_resume_finishes_it(staged: Stages) -> None:
     stage = staged(WAITS_THEN_DOES)
     run = stage.start_tasks(SET_A)
     stage.until("model_call")
-    second = stage.leadhand("run", "another goal", "--yes")
-    assert second.code == 2
-    assert f"process {run.process.pid} on " in second.complaint
     ended = run.signal(signal.SIGTERM).end()
     assert ended.code == 143, ended
     assert ended.event("report")["open"] == [stage.task("set a").id]
     assert stage.living() == []
-
-
-def test_work_that_nothing_proves_is_not_merged_and_waits_for_the_person(staged: Stages) -> None:
-    stage = staged(WAITS_THEN_DOES)
     stage.let_go()
-    stage.person.remember()
-    ended = stage.start_tasks({"key": "a", "subject": "set a"}).end()
+    assert stage.leadhand("resume", "--yes", "--json").code == 0
+    assert stage.task("set a").attempts == 0
+    assert stage.task("set a").merged
+
+
+def test_a_second_run_is_told_who_leads_and_where(staged: Stages) -> None:
+    stage = staged(WAITS_THEN_DOES)
+    run = stage.start_tasks(SET_A)
+    stage.until("leads")
+    second = stage.leadhand("run", "another goal", "--yes")
+    assert second.code == 2
+    assert f"process {run.process.pid} on " in second.complaint
+    assert run.signal(signal.SIGTERM).end().code == 143
+
+
+def test_s20_unproven_work_is_not_merged_and_nothing_reaches_the_persons_checkout(staged: Stages) -> None:
+    stage = staged(REACHES_OUT)
+    ended = stage.start_tasks({"key": "a", "subject": "reach out"}).end()
     assert ended.code == 3, ended
-    task = stage.task("set a")
+    assert len(stage.events("tool_failed")) + len(stage.events("tool_refused")) == 3
+    task = stage.task("reach out")
     assert ended.event("report")["unverified"] == [task.id]
     assert (task.status, task.merged) == (Status.COMPLETED, None)
-
-
-def test_s20_a_worker_cannot_write_into_the_main_checkout(staged: Stages) -> None:
-    stage = staged(REACHES_OUT)
-    stage.person.remember()
-    ended = stage.start_tasks({"key": "a", "subject": "reach out", "checks": ["any"]}).end()
-    assert ended.code == 0, ended
-    assert len(stage.events("tool_failed")) + len(stage.events("tool_refused")) == 3
     assert (stage.root / "a.py").read_text(encoding="utf-8") == "a = 1\n"

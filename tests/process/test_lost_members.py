@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 TAKEN_OVER = """
   - when: {last_user: Somebody worked on this before, tools_called: ^$}
@@ -28,6 +28,7 @@ SHUT_DOWN = """
       - create_task: {subject: long, description: It takes long., checks: [any]}
       - spawn_teammate: {name: ana}
   - when: {system: role=lead, last_user: from="person, tools_called: spawn_teammate$}
+    delay_seconds: 4
     call: {request_shutdown: {teammate: ana}}
   - when: {system: role=teammate}
     call: {bash: {command: '@WAIT@'}}
@@ -56,8 +57,9 @@ def test_s15_a_shutdown_of_a_dead_worker_is_answered_at_once_and_its_task_is_rel
     stage = staged(SHUT_DOWN)
     run = stage.start("run", "take long", "--yes", "--json")
     stage.until("model_call", tools=["bash"])
-    os.kill(stage.pid("ana"), signal.SIGKILL)
     assert stage.leadhand("send", "lead", "shut ana down").code == 0
+    stage.wait(lambda: any(line["kind"] == "mail" for line in stage.journal("lead~1")))
+    os.kill(stage.pid("ana"), signal.SIGKILL)  # while the lead's model thinks
     ended = run.end()
     assert ended.code == 1, ended
     results = [

@@ -11,7 +11,7 @@ from coordination import layout
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 CHANGE_OF_PLAN = """
   - when: {system: role=lead, tools_called: ^$}

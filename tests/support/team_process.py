@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from coordination.records import Task
 
-PATIENCE_SECONDS = 40.0  # a busy machine takes seconds to start one process
+PATIENCE_SECONDS = 90.0  # a busy machine takes many seconds to start one process
 TTL_SECONDS = 9.0  # so that a death is noticed after 1.5 s
 FILES = {
     "a.py": "a = 1\n",
@@ -116,6 +116,7 @@ class Stage:
             "ANTHROPIC_API_KEY": "no-key-needed",
             "MODEL_ID": "scripted",
             "LEADHAND_LEASE_TTL_SECONDS": str(TTL_SECONDS),
+            "LEADHAND_STOP_PATIENCE_SECONDS": "1",  # of members that sit in a long call
             **settings,
         }
         self._commands: list[Command] = []
