@@ -52,6 +52,20 @@ class Beat:
             raise StateUnwritable(path=self._path, cause=error.strerror or "unknown") from error
         self._last = began
 
+    def beat_in_time(self, ttl_seconds: float) -> bool:
+        """Whether the beat was written, and not late; a full disk passes.
+
+        Raises StateUnwritable when the team is out of reach.
+        """
+        was_late = self.is_late(ttl_seconds)
+        try:
+            self.beat()
+        except StateUnwritable as error:
+            if has_lost_all(error):
+                raise
+            return False
+        return not was_late
+
 
 def read_beat(team: Team, who: str) -> bytes | None:
     """What the beat of `alice~7` holds now; None when there is none or it cannot be read."""

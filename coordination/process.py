@@ -79,3 +79,9 @@ def known_dead(other: ProcessIdentity, observer: ProcessIdentity) -> bool:
     if (other.boot, other.pid_namespace) != (observer.boot, observer.pid_namespace):
         return False
     return start_mark(other.pid) != other.started
+
+
+def known_alive(other: ProcessIdentity, observer: ProcessIdentity) -> bool:
+    """True only where the observer can be sure: same boot, same pid namespace, and it runs."""
+    here = (other.boot, other.pid_namespace) == (observer.boot, observer.pid_namespace)
+    return here and not known_dead(other, observer)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.member_rules import InvalidMemberChange
-from coordination.process import this_process
+from coordination.process import known_alive, this_process
 from coordination.records import MemberState
 from orchestrator.launchers.launcher import StartOrder
 from orchestrator.stopping import ask_to_stop, end_process
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from coordination.records import Member
     from coordination.stores import Stores
@@ -74,17 +74,25 @@ class Supervisor:
 
     def stop_all(self, *, patience_seconds: float) -> None:
         """Nobody is left: asked first, ended after the patience, verified gone."""
-        for member in self.living():
+        asked = self.living()
+        for member in asked:
             self._ask_to_end(member)
         deadline = self._team.clock.monotonic() + patience_seconds
-        while self.living() and self._team.clock.monotonic() < deadline:
+        while (left := self._left(asked)) and self._team.clock.monotonic() < deadline:
             self._team.clock.sleep(LOOK_SECONDS)
             self.look()
-        for member in self.living():
+        for member in left:
             self._end(member)
         for process in self._started.values():
             process.stop(patience_seconds=patience_seconds)
         self._started.clear()
+
+    def _left(self, asked: Sequence[Member]) -> list[Member]:
+        """Those that are on the roster still, or whose process has said goodbye and runs."""
+        living, me = self.living(), this_process()
+        closed = {member.name: member for member in asked} | {member.name: None for member in living}
+        runs = (member for member in closed.values() if member and member.process not in {None, me})
+        return living + [member for member in runs if member.process and known_alive(member.process, me)]
 
     def _ask_to_end(self, member: Member) -> None:
         if member.state is MemberState.STARTING:

@@ -1,0 +1,115 @@
+"""Leases of real workers that are frozen, hung, killed, or live under another clock or pid namespace."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from coordination.process import is_stopped
+
+if TYPE_CHECKING:
+    from tests.process.conftest import Stages
+    from tests.support.team_process import Stage
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+
+TTL = "3"  # seconds; a busy machine keeps a thread waiting for one
+TAKEN_OVER = """
+  - when: {last_user: Somebody worked on this before, tools_called: ^$}
+    call: {bash: {command: sed -i.bak s/1/2/ a.py && rm a.py.bak}}
+  - when: {last_user: Somebody worked on this before}
+    call: {complete_task: {summary: a is 2 now}}
+  - when: {tools_called: ^$}
+    call: {bash: {command: 'echo half > half.txt; exec sleep 300'}}
+  - when: {tools_called: bash$}
+    call: {bash: {command: 'echo late > @PLACE@/late.txt'}}
+"""
+HUNG = """
+  - when: {last_user: Somebody worked on this before, tools_called: ^$}
+    call: {bash: {command: sed -i.bak s/1/2/ a.py && rm a.py.bak}}
+  - when: {last_user: Somebody worked on this before}
+    call: {complete_task: {summary: a is 2 now}}
+  - when: {tools_called: ^$}
+    delay_seconds: 300
+    call: {bash: {command: 'echo late > @PLACE@/late.txt'}}
+"""
+ALONE = """
+  - when: {tools_called: ^$}
+    call: {bash: {command: 'sed -i.bak s/1/2/ a.py && rm a.py.bak; @WAIT@'}}
+  - when: {tools_called: bash$}
+    call: {complete_task: {summary: a is 2 now}}
+  - say: Done.
+"""
+SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
+
+
+def shell_children(pid: int) -> list[psutil.Process]:
+    return [child for child in psutil.Process(pid).children(recursive=True) if child.name() == "sleep"]
+
+
+def freeze(stage: Stage, pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+    stage.wait(lambda: is_stopped(pid), "the freeze")
+
+
+def is_gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_frozen_holder_that_wakes_too_late_stops_and_its_shell_children_die(staged: Stages) -> None:
+    stage = staged(TAKEN_OVER, LEADHAND_LEASE_TTL_SECONDS=TTL)
+    run = stage.start_tasks(SET_A, workers=2)
+    stage.until("model_call", tools=["bash"])
+    victim, pid = stage.owner("set a"), stage.pid(stage.owner("set a"))
+    stage.wait(lambda: bool(shell_children(pid)), "the command")
+    (child,) = shell_children(pid)
+    freeze(stage, pid)
+    stage.until("merged", subject="set a")
+    os.kill(pid, signal.SIGCONT)
+    stage.wait(lambda: is_gone(child), "the end of the command")
+    ended = run.end()
+    assert ended.code == 0, ended
+    assert ended.event("member_lost")["why"].endswith("was silent for 3 s")
+    assert stage.owner("set a") != victim
+    assert stage.history("set a").count("reclaim") == 1
+    assert not (stage.place / "late.txt").exists()
+
+
+@pytest.mark.stress
+def test_a_hung_loop_with_a_live_keeper_loses_its_task(staged: Stages) -> None:
+    stage = staged(HUNG, LEADHAND_LEASE_TTL_SECONDS=TTL)
+    with (stage.root / "leadhand.yaml").open("a") as settings:
+        settings.write("lease: {progress_timeout_seconds: 20}\n")
+    run = stage.start_tasks(SET_A, workers=2)
+    stage.until("claimed")
+    victim, pid = stage.owner("set a"), stage.pid(stage.owner("set a"))
+    stage.until("reclaimed")
+    assert psutil.pid_exists(pid)
+    ended = run.end()
+    assert ended.code == 0, ended
+    assert stage.owner("set a") != victim
+    assert not (stage.place / "late.txt").exists()
+
+
+def test_a_holder_that_nobody_missed_goes_on_under_its_token(staged: Stages) -> None:
+    """With everybody frozen for longer than a TTL, as by a suspended machine, nobody is lost."""
+    stage = staged(ALONE, LEADHAND_LEASE_TTL_SECONDS=TTL)
+    run = stage.start_tasks(SET_A, workers=2)
+    stage.until("model_call", tools=["bash"])
+    pids = [run.process.pid, *(stage.pid(name) for name in stage.stores.roster.names())]
+    for pid in pids:
+        freeze(stage, pid)
+    token, clock = stage.task("set a").token, stage.stores.team.clock
+    until = clock.monotonic() + 2 * float(TTL)
+    stage.wait(lambda: clock.monotonic() > until, "the suspension")
+    stage.let_go()
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    ended = run.end()
+    assert ended.code == 0, ended
+    assert "reclaim" not in stage.history("set a")
+    assert (stage.task("set a").token, stage.task("set a").attempts) == (token, 0)
