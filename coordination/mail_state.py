@@ -10,15 +10,15 @@ from coordination import layout
 from coordination.bearers import LEAD, Bearers
 from coordination.errors import InvalidRecord
 from coordination.leadership import Leadership
-from coordination.mail_lines import is_person, parse, sender_name, take_lines
+from coordination.mail_lines import UNDELIVERABLE, Delivery, is_person, parse, sender_name, take_lines
 from coordination.mail_positions import Positions, account_of
 from coordination.records import MemberState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from coordination.mail_lines import Line
-    from coordination.records import Message
+    from coordination.records import Member, Message
     from coordination.roster import Roster
     from coordination.team_root import Team
 
@@ -60,13 +60,35 @@ def sent_by(team: Team, roster: Roster, name: str) -> list[SentMail]:
     return list(found.values())
 
 
-def _messages(team: Team, to: str, *, of: str | None = None) -> Iterator[tuple[str, Line, Message]]:
+def left_over(team: Team, roster: Roster, gone: Member) -> list[Delivery]:
+    """What a bearer that is gone did not take, from members, and what is not back with its senders."""
+    bearers = Bearers(team, roster)
+    left = [
+        Delivery(source=source, offset=line.offset, end=line.end, message=message, proven=True)
+        for source, line, message in _messages(team, gone.name, since=gone.positions)
+        if message.to_start == gone.start and bearers.is_on_record(source) and not bearers.has_taken(message)
+    ]
+    senders = {sender_name(delivery.source) for delivery in left}
+    back = {
+        (sender, identity)
+        for sender in senders
+        for _, _, message in _messages(team, sender)
+        if message.type == UNDELIVERABLE
+        for identity in message.metadata.get("ids", ())
+    }
+    return [delivery for delivery in left if (sender_name(delivery.source), delivery.message.id) not in back]
+
+
+def _messages(
+    team: Team, to: str, *, of: str | None = None, since: Mapping[str, int] | None = None
+) -> Iterator[tuple[str, Line, Message]]:
     for file in sorted(team.directory.names(layout.inbox(to))):
         source = file.removesuffix(_END)
         if source == file or (of and sender_name(source) != of):
             continue
-        data = team.directory.read_patiently(layout.sent(to, source))
-        for line in take_lines(data, 0, by_hand=is_person(source))[0]:
+        begin = (since or {}).get(source, 0)
+        data = team.directory.read_patiently(layout.sent(to, source))[begin:]
+        for line in take_lines(data, begin, by_hand=is_person(source))[0]:
             try:
                 yield source, line, parse(line, source=source, to=to, start=None)
             except InvalidRecord:

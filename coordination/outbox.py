@@ -16,7 +16,7 @@ from coordination.bearers import LEAD, Bearers, Fate, RecipientGone, UnknownReci
 from coordination.clock import iso
 from coordination.errors import StateUnwritable, TeamError
 from coordination.identity import new_id
-from coordination.mail_lines import LINE_BYTES, is_person
+from coordination.mail_lines import LINE_BYTES, UNDELIVERABLE, is_person
 from coordination.process import this_process
 from coordination.records import Message, scrub
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
 
 CLOSING_PATIENCE_SECONDS = 10.0
-UNDELIVERABLE = "undeliverable"  # type of the message that brings back what could not be delivered
 _QUOTED = 100_000  # characters of a text that is brought back
 _ATTEMPTS = 3  # of an append that the disk refuses or tears
 

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.liveness import BeatWatch, read_beat
 from coordination.mail_positions import account_of
+from coordination.mail_state import left_over
 from coordination.mailbox import Inbox
 from coordination.process import known_dead, this_process
+from coordination.protocols import lead_term
 from coordination.records import Member, MemberState, Status
-from coordination.roster import Superseded
+from coordination.roster import GONE, Superseded
 from coordination.task_rules import InvalidTransition, StaleToken
 
 if TYPE_CHECKING:
     from coordination.stores import Stores
 
+SETTLED_SECONDS = 60.0  # after which nobody is still at work on a name that was closed
 REPAIR_SECONDS = 30.0  # between scans of the whole board
 _MAY_DIE = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
 
@@ -33,6 +36,9 @@ class Sweep:
         self._events = stores.events
         self._watch = BeatWatch(stores.team.clock, ttl_seconds)
         self._repaired = stores.team.clock.monotonic()
+        self._returned: dict[str, tuple[int | None, MemberState]] = {}  # newest states that need no look
+        self._returned_of: set[tuple[str, int | None]] = set()  # names and starts of the gone
+        self._gone_since: dict[tuple[str, int | None], float] = {}
 
     def count_only(self, *, if_on_time: bool) -> None:
         """Nobody is called silent by an observer whose own beat fails or was late."""
@@ -42,12 +48,34 @@ class Sweep:
         """The tasks of members found dead are ready again, and their mail went back to its senders."""
         for member in self._roster.all():
             bearer = layout.bearer(member.name, member.incarnation or 0)
+            if lead_term(self._me):  # one observer alone, or senders would get it twice
+                self._return_mail(member)
             if member.state not in _MAY_DIE or bearer == self._me:
                 continue
             why = self._why_lost(member, bearer)
             if why:
                 self._take_back(member, why)
                 self._bury(member, why)
+
+    def _return_mail(self, newest: Member) -> None:
+        """What the gone bearers of a name left over is back, also if who closed the name died over it."""
+        name, state = newest.name, (newest.start, newest.state)
+        if self._returned.get(name) == state:
+            return
+        gone = [member for member in self._roster.history(name) if member.state in GONE]
+        for member in gone:
+            if (name, member.start) not in self._returned_of and self._is_settled(member):
+                self._returned_of.add((name, member.start))
+                self._outbox.send_back(left_over(self._team, self._roster, member), to=name)
+        if all((name, member.start) in self._returned_of for member in gone):
+            self._returned[name] = state
+
+    def _is_settled(self, member: Member) -> bool:
+        """Whoever closed the name has sent back what it will."""
+        now = self._team.clock.monotonic()
+        since = self._gone_since.setdefault((member.name, member.start), now)
+        is_dead = member.process is None or known_dead(member.process, this_process())
+        return is_dead or now - since >= SETTLED_SECONDS
 
     def repair_if_due(self) -> bool:
         """Every `REPAIR_SECONDS` the whole board is put in order: hints, pending edges, readable views."""

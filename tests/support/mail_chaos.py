@@ -171,8 +171,7 @@ class Chaos:
             self._strike()
             self._spoil()
             ticks += 1
-            if self.full_disk:
-                self._fill(ticks)
+            self._fill(ticks)
         self._ballast.unlink(missing_ok=True)
         self._wake()
         deadline = clock.monotonic() + DELIVERED_SECONDS
@@ -248,7 +247,7 @@ class Chaos:
             file.write(self.random.choice(_GARBAGE))
 
     def _fill(self, tick: int) -> None:
-        if tick % (2 * FULL_FOR_TICKS):
+        if not self.full_disk or tick % (2 * FULL_FOR_TICKS):
             if tick % FULL_FOR_TICKS == 0:
                 self._ballast.unlink(missing_ok=True)
             return

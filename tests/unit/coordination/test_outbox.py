@@ -9,8 +9,8 @@ import pytest
 from coordination import layout
 from coordination.bearers import RecipientGone, UnknownRecipient
 from coordination.errors import StateUnwritable
-from coordination.mail_lines import LINE_BYTES
-from coordination.outbox import UNDELIVERABLE, DeliveryInDoubt, MessageTooLong, Outbox
+from coordination.mail_lines import LINE_BYTES, UNDELIVERABLE
+from coordination.outbox import DeliveryInDoubt, MessageTooLong, Outbox
 from coordination.roster import Roster
 from tests.support.clock import FakeClock
 from tests.support.mail import Receiver, bearer_of, box, join, leave, outbox

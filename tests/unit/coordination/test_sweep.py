@@ -238,6 +238,33 @@ def test_a_checkpoint_in_the_journal_counts(team: Team, lead: Stores, sweep: Swe
     assert closed.positions == {"bob~2": 700}
 
 
+def test_mail_to_a_start_that_was_called_off_goes_back(team: Team, lead: Stores, sweep: Sweep) -> None:
+    bob = stores_of(team, comes_alive(team, "bob"))
+    start = lead.roster.start("zoe")
+    bob.outbox.send("zoe", "for zoe")
+    lead.roster.withdraw("zoe", start.spawn_id)
+    sweep.look()
+    sweep.look()
+    assert [message.metadata["to"] for message in Receiver(team, "bob").receive()] == ["zoe"]
+
+
+def test_what_a_member_that_died_over_its_closing_left_goes_back_once(
+    team: Team, lead: Stores, sweep: Sweep
+) -> None:
+    alice = comes_alive(team, "alice", dead())
+    bob = stores_of(team, comes_alive(team, "bob"))
+    bob.outbox.send("alice", "one")
+    closed(lead, alice)  # and died before it sent anything back
+    sweep.look()
+    Sweep(lead, ttl_seconds=15).look()
+    assert len(Receiver(team, "bob").receive()) == 1
+
+
+def closed(lead: Stores, member: Member) -> None:
+    lead.roster.closing(member.name, member.incarnation or 0)
+    lead.roster.closed(member.name, member.incarnation or 0, {})
+
+
 # the board
 
 
