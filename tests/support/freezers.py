@@ -1,0 +1,64 @@
+"""What processes do that stop themselves (SIGSTOP) inside a commit; importable by a spawned one."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coordination import layout
+from coordination.errors import TeamError
+from coordination.records import Plan, Task, TaskResult
+from coordination.roster import Roster
+from coordination.stores import Stores, open_stores
+from coordination.task_refusals import Claimant
+from coordination.team_root import open_team
+from tests.support.freezing import FreezingDirectory, freezing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.queues import Queue
+
+
+def _arm(stores: Stores, task: Task) -> None:
+    directory = stores.team.directory
+    assert isinstance(directory, FreezingDirectory)
+    directory.armed = layout.task_log(task.id)
+
+
+SECTIONS: dict[str, Callable[[Stores, Task], object]] = {
+    "bind": lambda stores, task: stores.tasks.bind(
+        task.id, task.token or 0, worktree=".worktrees/a", base="b"
+    ),
+    "plan": lambda stores, task: stores.tasks.submit_plan(
+        task.id, task.token or 0, Plan(number=1, digest="d", request="req_00000001")
+    ),
+    "refuse": lambda stores, task: stores.tasks.refuse(task.id, task.token or 0, TaskResult()),
+    "release": lambda stores, task: stores.tasks.release(task.id, task.token or 0, "stop"),
+    "complete": lambda stores, task: stores.tasks.complete(
+        task.id, task.token or 0, commit="c", branch="b", result=TaskResult()
+    ),
+}
+
+
+def claimant(stores: Stores) -> Claimant:
+    bearer = layout.split_bearer(stores.actor)
+    assert bearer
+    return Claimant(name=bearer[0], incarnation=bearer[1])
+
+
+def holds_and_freezes(root: str, name: str, task_id: str, section: str, reports: Queue[Any]) -> None:
+    """Be that member, claim the task, stop between check and link of the section, report what came of it."""
+    team = freezing(open_team(Path(root)), "", lambda: os.kill(os.getpid(), signal.SIGSTOP))
+    roster = Roster(team, name)
+    member = roster.come_alive(name, roster.start(name).spawn_id)
+    stores = open_stores(team, layout.bearer(name, member.incarnation or 0))
+    task = stores.tasks.claim(task_id, claimant(stores))
+    _arm(stores, task)
+    try:
+        SECTIONS[section](stores, task)
+    except TeamError as error:
+        reports.put((section, error.reason))
+    else:
+        reports.put((section, "committed"))
