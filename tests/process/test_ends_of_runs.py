@@ -34,6 +34,7 @@ REACHES_OUT = """
     call: {complete_task: {summary: nothing was to be done}}
   - say: Done.
 """
+HASTE = "1"  # seconds that a worker in a long call is given to stop
 SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
@@ -49,7 +50,7 @@ def test_without_a_person_the_proposal_is_printed_and_nobody_is_started(staged: 
 
 
 def test_an_interrupted_start_leaves_no_process_and_the_task_as_it_was(staged: Stages) -> None:
-    stage = staged(WAITS_THEN_DOES)
+    stage = staged(WAITS_THEN_DOES, LEADHAND_STOP_PATIENCE_SECONDS=HASTE)
     run = stage.start_tasks(SET_A)
     stage.until("started")
     ended = run.signal(signal.SIGINT).end()
@@ -60,7 +61,7 @@ def test_an_interrupted_start_leaves_no_process_and_the_task_as_it_was(staged: S
 
 
 def test_a_terminated_run_ends_in_the_middle_and_resume_finishes_it(staged: Stages) -> None:
-    stage = staged(WAITS_THEN_DOES)
+    stage = staged(WAITS_THEN_DOES, LEADHAND_STOP_PATIENCE_SECONDS=HASTE)
     run = stage.start_tasks(SET_A)
     stage.until("model_call")
     ended = run.signal(signal.SIGTERM).end()
@@ -74,7 +75,7 @@ def test_a_terminated_run_ends_in_the_middle_and_resume_finishes_it(staged: Stag
 
 
 def test_a_second_run_is_told_who_leads_and_where(staged: Stages) -> None:
-    stage = staged(WAITS_THEN_DOES)
+    stage = staged(WAITS_THEN_DOES, LEADHAND_STOP_PATIENCE_SECONDS=HASTE)
     run = stage.start_tasks(SET_A)
     stage.until("leads")
     second = stage.leadhand("run", "another goal", "--yes")

@@ -116,7 +116,6 @@ class Stage:
             "ANTHROPIC_API_KEY": "no-key-needed",
             "MODEL_ID": "scripted",
             "LEADHAND_LEASE_TTL_SECONDS": str(TTL_SECONDS),
-            "LEADHAND_STOP_PATIENCE_SECONDS": "1",  # of members that sit in a long call
             **settings,
         }
         self._commands: list[Command] = []
