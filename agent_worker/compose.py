@@ -40,6 +40,7 @@ from workspace.worktrees import Worktrees
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from coordination.mail_positions import Positions
     from coordination.records import Member
     from coordination.team_root import Team
     from harness.recovery import Waiting
@@ -93,9 +94,7 @@ class Teammate:
             proof=self._proof(),
             former=self._former,
         )
-        positions = self._account.positions
-        box = Inbox(self._team, self._member.name, self._incarnation, self.stores.roster, positions)
-        inbox = TeamInbox(box, self._off_loop, self._journal)
+        inbox = TeamInbox(self._box(self._account.positions), self._off_loop, self._journal)
         self._pool = pool = self._tool_pool(assignment, plan)
         agent = Agent(
             model=model,
@@ -126,7 +125,7 @@ class Teammate:
         name, roster = self._member.name, self.stores.roster
         roster.closing(name, self._incarnation, why)
         positions = self._read_so_far().positions  # the journal is what was delivered
-        left = Inbox(self._team, name, self._incarnation, roster, positions).read_all()
+        left = self._box(positions).read_all()
         roster.closed(name, self._incarnation, positions.ends, why)
         self.stores.outbox.send_back(left, to=name)
         self.stores.events.record("closed", why=why)
@@ -134,6 +133,9 @@ class Teammate:
     def _tell_wait(self, waiting: Waiting) -> None:
         self.keeper.checkpoint()
         self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
+
+    def _box(self, positions: Positions) -> Inbox:
+        return Inbox(self._team, self._member.name, self._incarnation, self.stores.roster, positions)
 
     def _proof(self) -> Proof:
         run = self.stores.runs.open_run()

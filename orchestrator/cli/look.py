@@ -122,7 +122,7 @@ def mail(*, name: str | None, sent: bool, as_json: bool, team_directory: Path | 
 def _show_sent(stores: Stores, name: str, *, as_json: bool) -> None:
     from coordination.mail_state import sent_by
 
-    found = sorted(sent_by(stores.team, stores.roster, name), key=lambda mail: mail.message.sent_at)
+    found = sent_by(stores.team, stores.roster, name)
     show(
         [{"state": str(mail.state), **mail.message.to_json()} for mail in found],
         as_json,
