@@ -44,6 +44,16 @@ ALONE = """
     call: {complete_task: {summary: a is 2 now}}
   - say: Done.
 """
+RESTARTED = """
+  - when: {last_user: Somebody worked on this before, tools_called: ^$}
+    call: {bash: {command: grep -q half half.txt && sed -i.bak s/1/2/ a.py && rm a.py.bak}}
+  - when: {last_user: Somebody worked on this before}
+    call: {complete_task: {summary: a is 2 now}}
+  - when: {last_user: Plan approved, tools_called: submit_plan$}
+    call: {bash: {command: 'echo half > half.txt; exec sleep 300'}}
+  - when: {tools_called: ^$}
+    call: {submit_plan: {plan: a.py is set to 2; grep shows it}}
+"""
 SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
@@ -113,3 +123,25 @@ def test_a_holder_that_nobody_missed_goes_on_under_its_token(staged: Stages) -> 
     assert ended.code == 0, ended
     assert "reclaim" not in stage.history("set a")
     assert (stage.task("set a").token, stage.task("set a").attempts) == (token, 0)
+
+
+def test_a_restarted_worker_goes_on_with_its_task_its_tree_and_its_approved_plan(staged: Stages) -> None:
+    stage = staged(RESTARTED, LEADHAND_PLAN_REVIEWER="person")
+    run = stage.start_tasks({**SET_A, "plan": True})
+    plan = stage.until("plan_submitted")["request"]
+    assert stage.leadhand("approve", plan).code == 0
+    stage.until("model_call", tools=["bash"])
+    before = stage.task("set a")
+    stage.wait((stage.root / str(before.worktree) / "half.txt").exists, "half of the work")
+    name, pid = stage.owner("set a"), stage.pid(stage.owner("set a"))
+    run.signal(signal.SIGKILL).end()
+    os.kill(pid, signal.SIGKILL)
+    stage.wait(lambda: not psutil.pid_exists(pid) or is_gone(psutil.Process(pid)), "its death")
+    by_hand = stage.start("worker", "--name", name)
+    stage.until("completed", subject="set a")
+    after = stage.task("set a")
+    assert stage.history("set a").count("resume") == 1
+    assert (after.resumed_from, after.attempts, after.worktree) == (before.token, 1, before.worktree)
+    assert [plan] == [event["request"] for event in stage.events("plan_submitted")]
+    assert stage.leadhand("resume").code == 0
+    assert by_hand.end().code == 0
