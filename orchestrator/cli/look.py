@@ -11,6 +11,7 @@ from coordination import layout
 from coordination.errors import InvalidRecord, NotRegularFile, StateUnreadable, UsageError
 from coordination.protocols import PERSON
 from coordination.records import Message
+from orchestrator.cli.board import add_task, cancel_task, redo_task
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def status(*, as_json: bool, team_directory: Path | None) -> None:
 @team_option
 @click.pass_context
 def tasks(context: click.Context, *, run_id: str | None, as_json: bool, team_directory: Path | None) -> None:
-    """Show the board; `tasks show ID` shows one task in full, with its history."""
+    """Show the board, or with one of the commands look at a task or change the board."""
     from harness.tools.tasks import one_line
 
     if context.invoked_subcommand:
@@ -55,6 +56,10 @@ def tasks(context: click.Context, *, run_id: str | None, as_json: bool, team_dir
     )
     for task, why in stores.tasks.problems.items():
         click.echo(f"{task}: {why}", err=True)
+
+
+for change in (add_task, cancel_task, redo_task):
+    tasks.add_command(change)
 
 
 @tasks.command("show")
