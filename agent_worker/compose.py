@@ -179,7 +179,13 @@ class Teammate:
     def _tool_pool(self, assignment: Assignment, plan: PlanOfTask) -> ToolPool:
         tools = [
             *workspace_tools(self._settings),
-            *board_tools(self.stores.tasks, self._off_loop, assignment, run=self._present_run),
+            *board_tools(
+                self.stores.tasks,
+                self._off_loop,
+                assignment,
+                run=self._present_run,
+                hand_in_ends_turn=True,
+            ),
             submit_plan(plan),
             send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
         ]

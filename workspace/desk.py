@@ -78,7 +78,7 @@ class HandedIn:
         if self.refused:
             return _refusal(self.task, self.refused)
         ready = "".join(f"\nnow ready: {task.id} {task.subject}" for task in self.now_ready)
-        return f"completed {self.task.id} ({self.task.subject}); end your turn{ready}"
+        return f"completed {self.task.id} ({self.task.subject}){ready}"
 
 
 def checks_of(task: Task, proof: Proof) -> dict[str, str]:

@@ -73,14 +73,22 @@ def _in_full(task: Task) -> str:
 
 
 def board_tools(
-    store: TaskStore, off_loop: OffLoop, work: Work, *, run: Callable[[], str | None]
+    store: TaskStore,
+    off_loop: OffLoop,
+    work: Work,
+    *,
+    run: Callable[[], str | None],
+    hand_in_ends_turn: bool = False,
 ) -> list[Tool]:
-    """What lead and teammates alike may do with tasks; the board is that of the present run."""
+    """What lead and teammates alike may do with tasks; the board is that of the present run.
+
+    For a teammate nothing is left to say once its task is completed; a lead goes on leading.
+    """
     return [
         _list_tasks(store, off_loop, run),
         _get_task(store, off_loop),
         _claim_task(work),
-        _complete_task(work),
+        _complete_task(work, ends_turn=hand_in_ends_turn),
     ]
 
 
@@ -135,7 +143,7 @@ def _claim_task(work: Work) -> Tool:
     )
 
 
-def _complete_task(work: Work) -> Tool:
+def _complete_task(work: Work, *, ends_turn: bool) -> Tool:
     async def run(args: dict[str, Any], _: ToolContext) -> str:
         return await work.complete(args["summary"])
 
@@ -149,6 +157,7 @@ def _complete_task(work: Work) -> Tool:
         input_schema=closed({"summary": {"type": "string", "minLength": 1}}, required=("summary",)),
         run=run,
         effect=Effect.TEAM,
+        ends_turn=ends_turn,
     )
 
 
