@@ -216,7 +216,7 @@ class Request(JsonRecord, frozen=True, kw_only=True):
     """A question: record 1 of its log."""
 
     id: str
-    kind: str  # plan, shutdown, permission, proposal
+    kind: str  # plan, shutdown, interrupt, permission, proposal
     asker: str  # `alice~7`
     subject: str  # whom or what it is about
     reviewer: str  # person or lead
