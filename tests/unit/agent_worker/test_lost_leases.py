@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import subprocess  # noqa: TID251 - a real group that the keeper has to end
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,9 @@ from agent_worker.lease_keeper import LeaseKeeper
 from coordination.child import group_runs
 from coordination.clock import SystemClock
 from coordination.errors import RootLost, StateUnreadable, StateUnwritable
-from coordination.files import StateDirectory
 from coordination.liveness import Beat, has_lost_all
 from coordination.team_root import Team
+from tests.support.broken_mount import BrokenMount
 from tests.support.people import leads
 from tests.support.repository import Repository
 from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
@@ -30,17 +29,6 @@ if TYPE_CHECKING:
 
 TTL = 6.0
 LEASE = ("task_00000001", 5)
-
-
-class BrokenMount(StateDirectory):
-    """Every beat fails with `fault`, once there is one."""
-
-    fault: int | None = None
-
-    def overwrite(self, name: str, data: bytes) -> None:
-        if self.fault:
-            raise OSError(self.fault, os.strerror(self.fault))
-        super().overwrite(name, data)
 
 
 class Held:
