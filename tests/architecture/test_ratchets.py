@@ -12,7 +12,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # The style page guessed 2,400 / 4,200 / 1,000 / 700 / 3,600 before there was code. The rules of validity,
 # succession and closing, each written out where writer and reader share it, took more than guessed.
 # `fsck` states each invariant once more from outside, with its reason and its repair: 900 lines.
-# A keeper that ends the tools of a lost task, a holder that doubts, a restart that goes on (agent_worker), and
+# A keeper that ends the tools of a lost task, a holder that doubts, a restart that goes on (agent_worker) and
 # the fence of a run's branch (workspace) came with the proof of leases and leadership.
 PACKAGES = {
     "coordination": 7100,
