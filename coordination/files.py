@@ -100,10 +100,12 @@ class StateDirectory:
             self._clock.sleep(0.05)
 
     def _list(self, directory: str) -> list[str]:
-        try:
-            descriptor = os.open(directory, _DIRECTORY, dir_fd=self._descriptor)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        try:  # never through a link: what it leads to is not the team's
+            descriptor = os.open(directory, _DIRECTORY | os.O_NOFOLLOW, dir_fd=self._descriptor)
+        except OSError as error:
+            if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
+                return []
+            raise
         try:
             return os.listdir(descriptor)  # noqa: PTH208 - a Path cannot list a descriptor
         finally:

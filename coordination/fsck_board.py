@@ -29,7 +29,8 @@ def inspect_board(stores: Stores, board: TaskBoard, is_present: Callable[[str], 
         stores.tasks.repair(everything=True)
 
     tasks = {task.id: task for task in board.all()}
-    for task_id, why in board.logs.problems.items():
+    for task_id in board.logs.problems.keys() - tasks.keys():
+        why = board.logs.problems[task_id]
         yield error(
             "task_unreadable",
             layout.task_log(task_id),

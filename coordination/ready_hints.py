@@ -71,11 +71,7 @@ class ReadyHints:
 
         What is there is listed before reading, so that a hint added meanwhile is not taken for an old one.
         """
-        found = {
-            f"{layout.ready_hints(row)}/{name}"
-            for row in self._directory.names(layout.READY)
-            for name in self._directory.names(layout.ready_hints(row))
-        }
+        found = set(self._hints_in(self._directory.names(layout.READY)))
         wanted = {path for task, place in read() for path in _paths(task, place)}
         return wanted - found, found - wanted
 

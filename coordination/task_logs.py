@@ -47,6 +47,8 @@ class TaskLogs:
         state = log.refresh()
         if log.top != known:
             self.touched.add(task)
+        if why := log.invalid.get(log.top):
+            self.problems[task] = f"{layout.record(log.path, log.top)} does not count ({why})"
         if state is None:
             raise TaskUnreadable(task=task, why=log.invalid.get(1, "its first version is missing"))
         return state

@@ -11,6 +11,8 @@ from coordination.ready_hints import LISTING_SECONDS, ReadyHints
 from coordination.records import Status, Task
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from coordination.team_root import Team
     from tests.support.clock import FakeClock
 
@@ -115,7 +117,17 @@ def test_files_that_are_no_hints_are_left_alone(hints: ReadyHints, team: Team) -
     hints.add(task(1), 0)
     team.directory.touch(f"{layout.ready_hints('any')}/notes.txt")
     assert taken(hints) == [1]
+    hints.rebuild(list)
     assert team.directory.exists(f"{layout.ready_hints('any')}/notes.txt")
+
+
+def test_a_row_that_is_a_link_is_not_followed(hints: ReadyHints, team: Team, tmp_path: Path) -> None:
+    foreign = tmp_path / "0-00000000-task_00000001"
+    foreign.touch()
+    (team.root / layout.ready_hints("reviewer")).symlink_to(tmp_path)
+    assert taken(hints, role="reviewer") == []
+    hints.rebuild(list)
+    assert foreign.exists()
 
 
 def test_rebuilding_adds_what_is_missing_and_removes_what_is_wrong(hints: ReadyHints) -> None:
