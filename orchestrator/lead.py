@@ -19,6 +19,7 @@ from harness.loop import Ended, Incoming
 from harness.model import CredentialsMissing, CredentialsRefused, UnknownModel
 from orchestrator.briefs import end_brief, nobody_works_brief
 from orchestrator.ending import end_run
+from orchestrator.planned import ask_for_members
 from orchestrator.report import Report, make_report, save_report
 from orchestrator.standing import Standing, standing
 from orchestrator.status import open_questions
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from orchestrator.console import Console, Stream
     from orchestrator.lead_parts import Conversation, LeadParts
 
+CALLS = {True: 1, False: 5}  # for members with no further task finished; with a model, and without
 LOOK_SECONDS = 0.5  # how late something is shown at most that no file event tells of
 
 
@@ -82,7 +84,7 @@ class Lead:
         self._can_wait = can_wait
         self._stopped_by: signal.Signals | None = None
         self._words = ""
-        self._nudged = False
+        self._finished, self._calls = 0, 0  # tasks, and calls for members since the last of them
 
     async def run(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> Ending:
         """The run is over: its members are stopped, its report is on disk.
@@ -238,12 +240,21 @@ class Lead:
     async def _is_over(self, state: Standing, conversation: Conversation | None) -> bool:
         if state is Standing.GOING or (state is Standing.WAITING and self._can_wait):
             return False
-        if state is Standing.STUCK and conversation and not self._nudged:
-            self._nudged = True
-            brief = nobody_works_brief(await self._parts.behind(self._tasks))
-            await self._turn(conversation, [Incoming(text=brief, kind="event")])
-            await self._begin_team()
+        return state is not Standing.STUCK or not await self._call_for_members(conversation)
+
+    async def _call_for_members(self, conversation: Conversation | None) -> bool:
+        """Those who left were asked for again; False when nobody is missing, or nobody that came did help."""
+        tasks = await self._parts.behind(self._tasks)
+        finished = sum(task.status.is_final for task in tasks)
+        self._calls = self._calls + 1 if finished == self._finished else 1
+        self._finished = finished
+        if self._calls > CALLS[conversation is not None]:
             return False
+        if conversation:
+            await self._turn(conversation, [Incoming(text=nobody_works_brief(tasks), kind="event")])
+        elif not await ask_for_members(self._parts, wanted=self._parts.host.confirmed):
+            return False
+        await self._begin_team()
         return True
 
     async def _last_words(self, state: Standing, conversation: Conversation | None) -> ExitCode:

@@ -19,6 +19,7 @@ from coordination.requests import AlreadyDecided
 from coordination.roster import GONE
 from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
+from orchestrator.ending import end_run
 from workspace.git import Git, open_repository
 from workspace.hiding import hide
 
@@ -48,6 +49,14 @@ class NothingToResume(TeamError):
     """The team has no open run."""
 
     says = "no run is open here; start one with `leadhand run GOAL`"
+
+
+@dataclass(eq=False)
+class TasksNeverMade(TeamError):
+    """The lead of a run from a tasks file died before the tasks were on the board."""
+
+    run: str
+    says = "{run} ended before its tasks were on the board; start it again with `leadhand run --tasks FILE`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +189,7 @@ def _refuse_open_run(stores: Stores) -> None:
 
 
 def open_again(team: Team, git: Git, settings: Settings) -> Opened:
-    """The open run, led by this process from now on. Raises LeadAlive, NothingToResume."""
+    """The open run, led by this process from now on. Raises LeadAlive, NothingToResume, TasksNeverMade."""
     if open_stores(team, PERSON).runs.open_run() is None:
         raise NothingToResume
     term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
@@ -190,6 +199,10 @@ def open_again(team: Team, git: Git, settings: Settings) -> Opened:
     if run is None:
         stores.leadership.end(term)
         raise NothingToResume
+    if run.planned and not stores.tasks.all(run.id) and not stores.tasks.problems:
+        end_run(stores, run.id, "stopped")
+        stores.leadership.end(term)
+        raise TasksNeverMade(run=run.id)
     return Opened(stores=stores, git=git, term=term, run=run)
 
 

@@ -7,12 +7,14 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from coordination.task_drafts import TaskDraft
+from orchestrator.standing import lost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from coordination.records import Member, Task
     from coordination.task_store import TaskStore
+    from orchestrator.lead_parts import LeadParts
     from orchestrator.tasks_file import PlannedTask
 
 WORKER_NAMES = "worker-{}"
@@ -38,6 +40,18 @@ def _draft(task: PlannedTask, run: str, max_attempts: int) -> TaskDraft:
         plan_required=task.plan,
         max_attempts=max_attempts,
     )
+
+
+async def ask_for_members(parts: LeadParts, *, wanted: int) -> bool:
+    """Members are on their way for the tasks that can still be done; False when nobody is missing."""
+    tasks = await parts.behind(parts.background.tasks.all, parts.opened.run.id)
+    dead = lost(tasks)
+    left = [task for task in tasks if not task.status.is_final and task.id not in dead]
+    living = await parts.behind(parts.supervisor.living)
+    places = members_for(left, wanted=wanted, most=parts.settings.max_workers, living=living) if left else []
+    for place in places:
+        await parts.host.spawn(place)
+    return bool(places)
 
 
 def members_for(

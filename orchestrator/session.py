@@ -19,7 +19,7 @@ from orchestrator.ending import end_run
 from orchestrator.lead import Ending, Lead
 from orchestrator.lead_parts import LeadParts
 from orchestrator.opening import Opened, make_team, open_again, open_goal
-from orchestrator.planned import create_planned, members_for
+from orchestrator.planned import ask_for_members, create_planned
 from orchestrator.proposal import Proposal
 from orchestrator.report import render, to_json
 from orchestrator.tasks_file import load_tasks
@@ -114,6 +114,7 @@ class Session:
         """Lead what an earlier lead began; a run whose tasks a person wrote needs no model for that."""
         self._announce("leads again")
         run, stores = self._opened.run, self._opened.stores
+        self._parts.sweep.look()  # who died with the earlier lead is not taken for a member
         if run.planned:
             return self._finish(anyio.run(self._without_model))
         questions = [
@@ -137,15 +138,11 @@ class Session:
         return await lead.run(conversation, [Incoming(text=brief)])
 
     async def _without_model(self) -> Ending:
-        run, parts = self._opened.run, self._parts
-        tasks = [task for task in self._opened.stores.tasks.all(run.id) if not task.status.is_final]
-        living = await parts.behind(parts.supervisor.living)
-        wanted = self._options.workers or run.workers
+        wanted = self._options.workers or self._opened.run.workers
         try:
-            for place in members_for(tasks, wanted=wanted, most=self._settings.max_workers, living=living):
-                await parts.host.spawn(place)
+            await ask_for_members(self._parts, wanted=wanted)
         except TeamError:
-            await parts.behind(self._call_off)
+            await self._parts.behind(self._call_off)
             raise
         return await self._lead().run(None, ())
 

@@ -20,6 +20,7 @@ from orchestrator.opening import (
     NothingToResume,
     Opened,
     RunOpen,
+    TasksNeverMade,
     find_team,
     make_team,
     open_again,
@@ -211,6 +212,14 @@ def test_with_no_open_run_there_is_nothing_to_resume_and_no_term_is_taken(team: 
     with pytest.raises(NothingToResume):
         open_again(team, git, SETTINGS)
     assert take_term(team, ttl_seconds=TTL) == 1
+
+
+def test_a_run_whose_tasks_never_came_onto_the_board_is_not_taken_for_done(team: Team, git: Git) -> None:
+    first = opened(team, git, tasks=(PlannedTask(key="a", subject="A"),))
+    first.stores.leadership.end(first.term)
+    with pytest.raises(TasksNeverMade, match="start it again with `leadhand run --tasks FILE`"):
+        open_again(team, git, SETTINGS)
+    assert first.stores.runs.get(first.run.id).state == "stopped"
 
 
 # the team

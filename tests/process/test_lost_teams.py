@@ -1,0 +1,50 @@
+"""Teams that lose all their members, with or without their lead."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.process.conftest import Stages
+    from tests.support.team_process import Stage
+
+pytestmark = pytest.mark.process
+
+WORK = """
+  - when: {last_user: Somebody worked on this before, tools_called: ^$}
+    call: {bash: {command: sed -i.bak s/1/2/ a.py && rm a.py.bak}}
+  - when: {tools_called: ^$}
+    call: {bash: {command: '@WAIT@'}}
+  - when: {tools_called: bash$}
+    call: {complete_task: {summary: a is 2 now}}
+  - say: Done.
+"""
+TASK = {"key": "a", "subject": "set a", "checks": ["done"]}
+
+
+@pytest.fixture
+def stage(staged: Stages) -> Stage:
+    return staged(WORK)
+
+
+def test_the_lead_replaces_the_only_member_of_a_run_without_a_model(stage: Stage) -> None:
+    run = stage.start_tasks(TASK)
+    stage.until("model_call", tools=["bash"])
+    os.kill(stage.pid("worker-1"), signal.SIGKILL)
+    ended = run.end()
+    assert ended.code == 0, ended
+    assert stage.task("set a").merged
+
+
+def test_resume_starts_members_anew_when_all_died_with_the_lead(stage: Stage) -> None:
+    run = stage.start_tasks(TASK)
+    stage.until("model_call", tools=["bash"])
+    run.signal(signal.SIGKILL).end()
+    os.kill(stage.pid("worker-1"), signal.SIGKILL)
+    ended = stage.leadhand("resume", "--workers", "1", "--json")
+    assert ended.code == 0, ended
+    assert stage.task("set a").merged
