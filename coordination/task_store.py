@@ -50,11 +50,12 @@ class TaskStore:
         term: Callable[[], int] = lambda: 0,
         *,
         draw_id: Callable[[str], str] = new_id,
+        lock: CourtesyLock | None = None,
     ) -> None:
         self._board = TaskBoard(team, actor, term)
         self._edges = TaskEdges(self._board)
         self._views = TaskViews(team, self._board.logs, self._adopt)
-        self._lock = CourtesyLock(team.root / layout.TASKS_LOCK, team.clock)
+        self._lock = lock or CourtesyLock(team.root / layout.TASKS_LOCK, team.clock)
         self._draw_id = draw_id
 
     def begin_term(self) -> None:

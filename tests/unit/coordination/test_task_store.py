@@ -34,6 +34,7 @@ from coordination.task_refusals import (
 from coordination.task_rules import InvalidTransition, StaleToken, want_edges
 from coordination.task_store import TaskStore
 from coordination.team_root import ForeignDirectory, Team, open_team
+from tests.support.courtesy import LOCKS, lock_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +47,11 @@ NOBODY = "task_ffffffff"
 
 
 @pytest.fixture
-def store(team: Team) -> TaskStore:
-    return TaskStore(team, "lead~1", lambda: 1)
+def store(team: Team, request: pytest.FixtureRequest) -> TaskStore:
+    return TaskStore(team, "lead~1", lambda: 1, lock=lock_of(team, getattr(request, "param", "lock")))
+
+
+whatever_the_lock = pytest.mark.parametrize("store", LOCKS, indirect=True)
 
 
 def made(store: TaskStore, *drafts: TaskDraft) -> list[Task]:
@@ -197,6 +201,7 @@ def test_an_edge_onto_a_claimed_task_is_refused(store: TaskStore) -> None:
         store.add_edges(b.id, [a.id])
 
 
+@whatever_the_lock
 def test_an_edge_left_pending_blocks_the_claim_until_a_repair_settles_it(store: TaskStore) -> None:
     a, b = made(store, TaskDraft(subject="A"), TaskDraft(subject="B"))
     lost = [PendingEdge(edge="edge_1", needs=a.id)]  # whose writer died before it asked for the verdict
@@ -279,6 +284,7 @@ def test_roles_reservations_and_final_tasks_are_refused_by_name(store: TaskStore
         store.claim(done.id, ALICE)
 
 
+@whatever_the_lock
 def test_the_next_task_is_the_most_urgent_that_is_ready(store: TaskStore) -> None:
     first, *_ = made(
         store,
@@ -347,6 +353,7 @@ def test_an_edit_that_cannot_be_names_the_field(store: TaskStore, fields: dict[s
     assert store.get(task.id) == task
 
 
+@whatever_the_lock
 def test_lost_hints_cost_a_repair_and_no_task(store: TaskStore, team: Team) -> None:
     made(store, TaskDraft(subject="A"))
     for path in (team.root / ".tasks" / "ready").rglob("*-task_*"):
@@ -356,6 +363,7 @@ def test_lost_hints_cost_a_repair_and_no_task(store: TaskStore, team: Team) -> N
     assert store.claim_next(ALICE)
 
 
+@whatever_the_lock
 def test_a_repair_finds_again_who_holds_what(store: TaskStore, team: Team) -> None:
     [task] = made(store, TaskDraft(subject="A"))
     store.claim(task.id, ALICE)
@@ -382,6 +390,7 @@ def test_a_claim_looks_at_no_other_task(store: TaskStore, team: Team) -> None:
 # under a token
 
 
+@whatever_the_lock
 def test_a_reclaimed_task_is_worth_nothing_to_its_old_holder(store: TaskStore) -> None:
     [task] = made(store, TaskDraft(subject="A"))
     old = store.claim(task.id, ALICE).token or 0
@@ -392,11 +401,16 @@ def test_a_reclaimed_task_is_worth_nothing_to_its_old_holder(store: TaskStore) -
         lambda: store.bind(task.id, old, worktree="w", base="b"),
         lambda: store.submit_plan(task.id, old, Plan(number=1, digest="", request="")),
         lambda: store.complete(task.id, old, commit=None, branch=None, result=RESULT),
+        lambda: store.refuse(task.id, old, RESULT),
+        lambda: store.fail(task.id, old, RESULT, "late"),
+        lambda: store.reclaim(task.id, old, "late"),
         lambda: store.release(task.id, old, "late"),
     ]
     for write in writes:
         with pytest.raises(StaleToken):
             write()
+    with pytest.raises(InvalidTransition):  # what was not completed is not merged, whoever says so
+        store.record_merge(task.id, "abba")
     assert store.own_unfinished("alice") is None
 
 
@@ -459,6 +473,7 @@ def test_a_malformed_or_unknown_id_is_an_unknown_task(store: TaskStore, task_id:
             act(task_id)
 
 
+@whatever_the_lock
 def test_one_corrupt_task_is_reported_and_the_others_go_on(store: TaskStore, team: Team) -> None:
     a, b = made(store, TaskDraft(subject="A"), TaskDraft(subject="B"))
     (team.root / layout.record(layout.task_log(a.id), 1)).write_bytes(b"{ half a")

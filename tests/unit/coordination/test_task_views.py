@@ -13,6 +13,7 @@ from coordination.records import Status
 from coordination.task_drafts import TaskDraft
 from coordination.task_refusals import Claimant
 from coordination.task_store import TaskStore
+from tests.support.courtesy import LOCKS, lock_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 ALICE = Claimant(name="alice", incarnation=7)
 
 
-@pytest.fixture
-def store(team: Team) -> TaskStore:
-    return TaskStore(team, "lead~1")
+@pytest.fixture(params=LOCKS)  # a courtesy: without it all stays the same
+def store(team: Team, request: pytest.FixtureRequest) -> TaskStore:
+    return TaskStore(team, "lead~1", lock=lock_of(team, request.param))
 
 
 @pytest.fixture
