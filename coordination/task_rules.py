@@ -182,9 +182,7 @@ def refuse(task: Task, token: int, result: TaskResult) -> Task:
     """Still in progress and one refusal more; the last one fails the task instead."""
     refusals = _fenced(task, token).refusals + 1
     if refusals >= task.max_attempts:
-        return _failed(
-            task, why=f"not completed after {refusals} tries", result=result, refusals=refusals
-        )
+        return _failed(task, why=f"not completed after {refusals} tries", result=result, refusals=refusals)
     return _step(task, Event.REFUSE, result=result, refusals=refusals)
 
 
