@@ -120,7 +120,7 @@ def test_copies_of_records_count_in_no_other_log_and_under_no_other_number(
 def test_one_flipped_byte_is_reported_and_the_next_number_repairs_it(store: TaskStore, team: Team) -> None:
     first, second = made(store, "first"), made(store, "second")
     path = team.root / layout.record(layout.task_log(first[0].id), 2)
-    path.write_bytes(path.read_bytes().replace(b'"first"', b'"forst"'))
+    path.write_bytes(path.read_bytes().replace(b'"first"', b'"f1rst"'))
     fresh = TaskStore(team, "bob~2")
     assert [task.status for task in fresh.all()] == [Status.HELD, Status.PENDING]
     assert "2.json" in fresh.problems[first[0].id]
