@@ -14,12 +14,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # `fsck` states each invariant once more from outside, with its reason and its repair: 900 lines.
 # A keeper that ends the tools of a lost task, a holder that doubts, a restart that goes on (agent_worker) and
 # the fence of a run's branch (workspace) came with the proof of leases and leadership.
+# The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good.
 PACKAGES = {
-    "coordination": 7100,
+    "coordination": 7200,
     "harness": 5200,
     "workspace": 1550,
     "agent_worker": 1250,
-    "orchestrator": 3600,
+    "orchestrator": 4000,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
