@@ -244,6 +244,8 @@ class Chaos:
         """Somebody writes into a file that is not his."""
         places = [*(self.team.root / layout.MAILBOXES).rglob("*.jsonl")]
         places += (self.team.root / layout.TRANSCRIPTS).glob("*.jsonl")
+        if not places:
+            return  # on a busy machine nobody has written anything yet
         with suppress(OSError), self.random.choice(places).open("ab", buffering=0) as file:
             file.write(self.random.choice(_GARBAGE))
 
