@@ -43,7 +43,7 @@ class Lookout:
     ) -> None:
         self.shutdown = shutdown
         self.interval = ttl_seconds / LOOKS_PER_TTL
-        self.lead_lives = False
+        self._lead_lives = False
         self._met_lead = False
         self._stores = stores
         self._pulse = pulse
@@ -67,6 +67,11 @@ class Lookout:
             await self._off_loop(self._look)
             self._pulse.ring()
             await anyio.to_thread.run_sync(self._wakeup.wait, self.interval, abandon_on_cancel=True)
+
+    async def sees_lead(self) -> bool:
+        """True while a lead lives, as it looks at this moment: without one nothing new is claimed."""
+        await self._off_loop(self._look_at_lead)
+        return self._lead_lives
 
     def is_over(self, *, has_task: bool) -> bool:
         """True when the process should end: asked to, or alone for too long with nothing to do."""
@@ -93,7 +98,7 @@ class Lookout:
         self._alone += min(now - self._looked, self.interval)
         self._looked = now
         newest = self._stores.leadership.newest()
-        self.lead_lives = False
+        self._lead_lives = False
         if newest is None:
             return
         term, lead = newest
@@ -103,7 +108,7 @@ class Lookout:
             return
         who = layout.bearer("lead", term)
         self._lead_watch.look(who, read_beat(self._stores.team, who))
-        self.lead_lives = not (known_dead(lead.process, this_process()) or self._lead_watch.silent(who))
-        if self.lead_lives:
+        self._lead_lives = not (known_dead(lead.process, this_process()) or self._lead_watch.silent(who))
+        if self._lead_lives:
             self._met_lead = True
             self._alone = 0.0

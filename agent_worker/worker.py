@@ -98,7 +98,7 @@ class Worker:
             seen = self._pulse.count
             if await self._answer_mail():
                 continue
-            if self._lookout.lead_lives and (task := await self._take_next()):
+            if await self._lookout.sees_lead() and (task := await self._take_next()):
                 await self._work(task)
                 continue
             await self._idle(seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from agent_worker.compose import Teammate
@@ -34,7 +35,7 @@ class Watcher:
     def sees_lead(self) -> bool:
         self.teammate.keeper.holds(None, None)
         self.lookout._look()
-        return self.lookout.lead_lives
+        return anyio.run(self.lookout.sees_lead)
 
 
 @pytest.fixture
