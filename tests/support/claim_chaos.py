@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.support.claim_chaos"])
 MEETING_SECONDS = 0.05  # so long those who are there wait for one that was killed
+LATE_WRITES = 20
 LOOK_SECONDS = 0.0005
 TASKS_AT_ONCE = 4  # planned together; so often all claimers start anew
 SILENCE_SECONDS = 0.03  # after which a lease that did not move counts as expired
@@ -107,12 +108,12 @@ class Claimer:
         self._work(won)
 
     def _work(self, task: Task) -> None:
-        if self._random.random() < 0.01:  # frozen for longer than its lease
-            self._clock.sleep(4 * SILENCE_SECONDS)
+        if self._random.random() < 0.04:
+            self._wake_late(task)
+            return
         if self._random.random() < 0.1:
             plan = Plan(number=1, digest="d", request="r")
             self._act("planned", task, lambda t: self._store.submit_plan(t.id, t.token or 0, plan))
-            self._act("bound", task, lambda t: self._store.bind(t.id, t.token or 0, worktree="w", base="b"))
         if (task.token or 0) > self._size.last_token:
             self._act(
                 "completed",
@@ -121,6 +122,13 @@ class Claimer:
             )
         else:
             self._act("released", task, lambda t: self._store.release(t.id, t.token or 0, "enough"))
+
+    def _wake_late(self, task: Task) -> None:
+        """Go on as if nothing had been, long after the lease ended and others had the task."""
+        self._clock.sleep(2 * SILENCE_SECONDS)
+        for _ in range(LATE_WRITES):
+            self._act("bound", task, lambda t: self._store.bind(t.id, t.token or 0, worktree="w", base="b"))
+            self._clock.sleep(LOOK_SECONDS)
 
     def _act(self, what: str, task: Task, act: Callable[[Task], object]) -> None:
         try:
