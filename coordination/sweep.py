@@ -14,6 +14,7 @@ from coordination.process import known_dead, this_process
 from coordination.protocols import lead_term
 from coordination.records import Member, MemberState, Status
 from coordination.roster import GONE, Superseded
+from coordination.task_refusals import NotUnclaimed, UnknownTask
 from coordination.task_rules import InvalidTransition, StaleToken
 
 if TYPE_CHECKING:
@@ -39,23 +40,42 @@ class Sweep:
         self._returned: dict[str, tuple[int | None, MemberState]] = {}  # newest states that need no look
         self._returned_of: set[tuple[str, int | None]] = set()  # names and starts of the gone
         self._gone_since: dict[tuple[str, int | None], float] = {}
+        self._lifted: set[tuple[str, int | None]] = set()
 
     def count_only(self, *, if_on_time: bool) -> None:
         """Nobody is called silent by an observer whose own beat fails or was late."""
         self._watch.count_only(if_on_time=if_on_time)
 
     def look(self) -> None:
-        """The tasks of members found dead are ready again, and their mail went back to its senders."""
+        """The tasks of members found dead are ready again, and their mail went back to its senders.
+
+        Nothing is reserved any more for those who are gone.
+        """
         for member in self._roster.all():
             bearer = layout.bearer(member.name, member.incarnation or 0)
             if lead_term(self._me):  # one observer alone, or senders would get it twice
                 self._return_mail(member)
+            if member.state in GONE and member.reserved_task:
+                self._lift(member, member.reserved_task)
             if member.state not in _MAY_DIE or bearer == self._me:
                 continue
             why = self._why_lost(member, bearer)
             if why:
                 self._take_back(member, why)
                 self._bury(member, why)
+
+    def _lift(self, gone: Member, task_id: str) -> None:
+        """The task that waits for somebody who left may be claimed by everybody."""
+        if (gone.name, gone.start) in self._lifted:
+            return
+        self._lifted.add((gone.name, gone.start))
+        with suppress(UnknownTask, NotUnclaimed):  # the start was called off before it was there; it is held
+            task = self._store.get(task_id)
+            if task.reserved_for == gone.name and task.status in {Status.HELD, Status.PENDING}:
+                self._store.edit(task_id, reserved_for=None)
+                self._events.record(
+                    "reservation_lifted", task=task_id, subject=task.subject, member=gone.name
+                )
 
     def _return_mail(self, newest: Member) -> None:
         """What the gone bearers of a name left over is back, also if who closed the name died over it."""
@@ -117,3 +137,5 @@ class Sweep:
         self._roster.closed(member.name, heir.incarnation, positions.ends, why)
         self._outbox.send_back(left, to=member.name)
         self._events.record("member_lost", member=member.name, why=why)
+        if member.reserved_task:
+            self._lift(member, member.reserved_task)

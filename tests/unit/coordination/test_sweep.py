@@ -248,6 +248,22 @@ def test_mail_to_a_start_that_was_called_off_goes_back(team: Team, lead: Stores,
     assert [message.metadata["to"] for message in Receiver(team, "bob").receive()] == ["zoe"]
 
 
+def test_the_task_of_a_start_that_came_to_nothing_is_free_for_all(
+    team: Team, lead: Stores, sweep: Sweep
+) -> None:
+    (task,) = lead.tasks.create([TaskDraft(subject="A", reserved_for="zoe")])
+    lead.tasks.publish([task.id])
+    start = lead.roster.start("zoe", reserved_task=task.id)
+    bob = comes_alive(team, "bob")
+    sweep.look()
+    assert stores_of(team, bob).tasks.claim_next(claimant(bob)) is None
+    lead.roster.withdraw("zoe", start.spawn_id)
+    sweep.look()
+    taken = stores_of(team, bob).tasks.claim_next(claimant(bob))
+    assert taken
+    assert taken.id == task.id
+
+
 def test_what_a_member_that_died_over_its_closing_left_goes_back_once(
     team: Team, lead: Stores, sweep: Sweep
 ) -> None:
