@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import sys
 import traceback
@@ -37,6 +38,7 @@ VERBS = (
     ("team", "init", "act", "make this repository's team directory"),
     ("team", "worker", "run", "join the team by hand, in this terminal"),
     ("repair", "fsck", "repair", "check everything on disk, and mend it"),
+    ("repair", "chaos", "repair", "a scripted team under kills, freezes and torn files"),
     ("repair", "demo", "demo", "a whole team on a small repository, no key needed"),
 )
 
@@ -78,6 +80,7 @@ def _status(result: object) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb; every error is one line that says what to do, and an exit code."""
+    logging.getLogger().addHandler(logging.NullHandler())  # what a verb has to say it says itself
     try:
         status = _status(cli.main(args=arguments, prog_name="leadhand", standalone_mode=False))
     except click.ClickException as error:

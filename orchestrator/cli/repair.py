@@ -1,4 +1,4 @@
-"""The verb that checks the team directory, and mends what can be mended: fsck."""
+"""The verbs that check the team directory and mend it, and that try whether it needs mending."""
 
 from __future__ import annotations
 
@@ -74,3 +74,37 @@ def _lines(row: dict[str, Any]) -> list[str]:
     state = "repaired" if row["repaired"] else row["severity"]
     lines = [f"{state}: {row['where']}: {row['what']}", f"    why it matters: {row['why']}"]
     return lines if row["repaired"] else [*lines, f"    --repair: {row['repair']}"]
+
+
+@click.command()
+@click.option("--seed", type=int, default=1, show_default=True, help="Draws the accidents.")
+@click.option("--minutes", type=click.FloatRange(min=0.05), default=2.0, show_default=True, help="How long.")
+@json_option
+def chaos(*, seed: int, minutes: float, as_json: bool) -> int:
+    """Let a scripted team work in a scratch directory under kills, freezes, torn files and a full disk.
+
+    Afterwards each task must be done once, each message delivered once, and nothing be left. The same
+    seed draws the same accidents; whom they hit depends on the moment.
+    """
+    from orchestrator.chaos.chaos import run_chaos
+
+    def say(line: str) -> None:
+        if not as_json:
+            click.echo(line)
+
+    counts = run_chaos(seed=seed, minutes=minutes, say=say)
+    show(counts, as_json, lambda: _counted(counts))
+    return LEFT if counts["faults"] else 0
+
+
+def _counted(counts: dict[str, Any]) -> str:
+    rows = [f"fault: {fault}" for fault in counts["faults"]]
+    for name, value in counts.items():
+        if name != "faults":
+            text = (
+                ", ".join(f"{key} {what}" for key, what in value.items())
+                if isinstance(value, dict)
+                else value
+            )
+            rows.append(f"{name.replace('_', ' ')}: {text if text != '' else 'none'}")
+    return "\n".join(rows)

@@ -69,14 +69,19 @@ def make_repository(parent: Path) -> Path:
     settings = SETTINGS.format(python=sys.executable)
     (place / "leadhand.yaml").write_text(settings, encoding="utf-8")
     (place / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
-    import git  # noqa: PLC0415 - costs 120 ms, and only the demo makes a repository
+    (first_commit(place, "Open the shop") / MARK).touch()
+    return place
 
-    author = git.Actor("leadhand demo", "demo@leadhand.invalid")
+
+def first_commit(place: Path, subject: str) -> Path:
+    """The directory is a repository of which everything is committed; returns its git directory."""
+    import git  # noqa: PLC0415 - costs 120 ms, and only a repository that we make ourselves needs it
+
+    author = git.Actor("leadhand", "leadhand@leadhand.invalid")
     with git.Repo.init(place, initial_branch="main") as repository:
         repository.git.add("--all")
-        repository.index.commit("Open the shop", author=author, committer=author)
-        Path(repository.git_dir, MARK).touch()
-    return place
+        repository.index.commit(subject, author=author, committer=author)
+        return Path(repository.git_dir)
 
 
 def _places(parent: Path) -> list[Path]:

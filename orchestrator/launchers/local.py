@@ -1,4 +1,4 @@
-"""Teammates as subprocesses on this machine."""
+"""Teammates, and commands of our own, as subprocesses on this machine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, NoReturn
 from coordination.child import tool_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from orchestrator.launchers.launcher import StartOrder
 
 TEAMMATE = "agent_worker"  # the module that a teammate process runs
+COMMAND = "orchestrator.cli.main"  # and that of a command
 
 
 class LocalProcess:
@@ -32,6 +34,10 @@ class LocalProcess:
 
     def ended(self) -> int | None:
         return self._process.poll()
+
+    def wait(self) -> int:
+        """The exit code, once it has ended."""
+        return self._process.wait()
 
     def stop(self, *, patience_seconds: float) -> None:
         self._signal(signal.SIGTERM)
@@ -49,6 +55,23 @@ class LocalProcess:
 def teammate_command(root: Path, name: str) -> list[str]:
     """How a teammate is started: outside the repository's import path."""
     return [sys.executable, "-P", "-m", TEAMMATE, "--team", str(root), "--name", name]
+
+
+def start_command(
+    arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str], log: Path
+) -> LocalProcess:
+    """A running `leadhand` command, as a person starts it in a terminal of its own."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", COMMAND, *arguments],
+            cwd=cwd,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    return LocalProcess(process)
 
 
 def become_teammate(root: Path, name: str) -> NoReturn:

@@ -14,13 +14,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 # `fsck` states each invariant once more from outside, with its reason and its repair: 900 lines.
 # A keeper that ends the tools of a lost task, a holder that doubts, a restart that goes on (agent_worker) and
 # the fence of a run's branch (workspace) came with the proof of leases and leadership.
-# The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good.
+# The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good,
+# and the accidents of `chaos`.
 PACKAGES = {
-    "coordination": 7200,
+    "coordination": 7250,
     "harness": 5200,
     "workspace": 1550,
     "agent_worker": 1250,
-    "orchestrator": 4000,
+    "orchestrator": 4750,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
@@ -32,6 +33,7 @@ STARTS_PROCESSES = {
     "workspace/checks.py",
     "harness/tools/shell.py",
     "orchestrator/launchers/local.py",
+    "orchestrator/chaos/small_disk.py",  # mounts the disk that it fills
 }
 STATE_PATH = re.compile(r"[\"']\.(tasks|team|worktrees|memory)\b|[\"']mailboxes[/\"']")
 MAY_NAME_STATE_PATHS = {"coordination/layout.py", "harness/tools/paths.py"}

@@ -1,0 +1,1 @@
+"""A scripted team under accidents that are drawn from a seed."""

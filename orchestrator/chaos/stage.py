@@ -1,0 +1,165 @@
+"""A scratch repository with a team of real processes, whose model answers from a playbook."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import yaml
+
+from coordination import layout
+from coordination.protocols import PERSON
+from coordination.stores import open_stores
+from harness.playbook import Playbook
+from harness.scripted_server import ScriptedServer
+from orchestrator.chaos.schedule import TTL_SECONDS
+from orchestrator.chaos.small_disk import SmallDisk
+from orchestrator.demo.demo import first_commit
+from orchestrator.launchers.local import TEAMMATE, LocalProcess, start_command
+from orchestrator.opening import make_team
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WORKERS = 4
+TASKS_OF_A_RUN = 8
+NO_END = 100_000  # attempts: no accident of ours makes a task fail
+MARKS = "marks"  # directory with a file per task that holds its one line
+CHECK = 'for mark in marks/*; do test "$(cat "$mark")" = "${mark#marks/}" || exit 1; done'
+PLAYBOOK = """\
+format: 1
+rules:
+  - when: {system: 'role=teammate .*task=task_', tools_called: ^$}
+    delay_seconds: 0.2
+    call:
+      - bash: {command: 'mkdir -p marks; sleep 0.4'}
+      - send_message: {to: lead, content: I begin.}
+      - send_message: {to: worker-1, content: I begin.}
+  - when: {system: 'role=teammate .*task=(?P<task>task_\\w+)', tools_called: send_message$}
+    delay_seconds: 0.2
+    call: {write_file: {path: 'marks/${task}', content: "${task}\\n"}}
+  - when: {system: 'role=teammate .*task=task_', tools_called: write_file$}
+    call: {complete_task: {summary: Marked.}}
+  - when: {system: 'role=teammate .*task=task_', last_result: checks_failed|unwritable|No space}
+    delay_seconds: 0.5
+    call: {complete_task: {summary: Marked.}}
+  - say: Done.
+"""
+
+
+class Stage:
+    """Where the accidents happen: a directory that nobody else uses."""
+
+    def __init__(self) -> None:
+        self.place = Path(tempfile.mkdtemp(prefix="leadhand-chaos-"))
+        (self.place / "disk").mkdir()
+        self.disk = SmallDisk(self.place / "disk")
+        self.root = self.place / "disk" / "repository"
+        (self.root / MARKS).mkdir(parents=True)
+        (self.root / MARKS / "README").write_text("README\n", encoding="utf-8")
+        first_commit(self.root, "Start")
+        team, self.git = make_team(self.root, None)
+        self.stores = open_stores(team, PERSON)  # what a person sees
+        self._server = ScriptedServer(Playbook.parse(PLAYBOOK))
+        self._server.__enter__()
+        self._environment = self._make_environment()
+        self._started: list[LocalProcess] = []
+
+    def _make_environment(self) -> dict[str, str]:
+        """Of the commands; nothing of the person's own settings reaches them."""
+        own = {
+            name: value for name, value in os.environ.items() if not name.startswith(("LEADHAND", "ANTHR"))
+        }
+        return {
+            **own,
+            "MODEL_ID": "scripted",
+            "ANTHROPIC_BASE_URL": self._server.url,
+            "ANTHROPIC_API_KEY": "scripted-no-key-needed",
+            "LEADHAND_LEASE_TTL_SECONDS": str(TTL_SECONDS),
+            "LEADHAND_TASK_MAX_ATTEMPTS": str(NO_END),
+            "XDG_STATE_HOME": str(self.place),
+            "XDG_CONFIG_HOME": str(self.place),
+        }
+
+    def keys(self, run: int) -> list[str]:
+        """The tasks of that run."""
+        return [f"run{run}-{number}" for number in range(TASKS_OF_A_RUN)]
+
+    def tasks_file(self, run: int) -> Path:
+        """Tasks that can be done side by side, but each third waits for the one before."""
+        keys, file = self.keys(run), self.place / f"run{run}.yaml"
+        tasks = [
+            {
+                "key": key,
+                "subject": key,
+                "checks": [CHECK],
+                "needs": keys[place - 1 : place] if place % 3 == 2 else [],
+            }
+            for place, key in enumerate(keys)
+        ]
+        file.write_text(yaml.safe_dump(tasks), encoding="utf-8")
+        return file
+
+    def command(self, *arguments: str) -> LocalProcess:
+        """A running `leadhand` command."""
+        log = self._log(arguments[0], len(self._started))
+        started = start_command(arguments, cwd=self.root, environment=self._environment, log=log)
+        self._started.append(started)
+        return started
+
+    def call(self, *arguments: str) -> tuple[int, str]:
+        """Exit code and words of a command that has ended."""
+        code = self.command(*arguments).wait()
+        return code, self._log(arguments[0], len(self._started) - 1).read_text("utf-8", "replace")
+
+    def lead(self, *arguments: str) -> LocalProcess:
+        """A running lead."""
+        return self.command(*arguments, "--workers", str(WORKERS), "--no-input", "--json")
+
+    def _log(self, verb: str, number: int) -> Path:
+        return self.place / f"{number:03d}-{verb}.log"
+
+    def workers(self) -> list[psutil.Process]:
+        """The processes of teammates, those among them that are not on the roster yet."""
+        return [process for process in self.processes() if TEAMMATE in _arguments(process)]
+
+    def processes(self) -> Iterator[psutil.Process]:
+        """Whatever runs here, but this process."""
+        here = str(self.place)
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                runs = process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE
+                if runs and (here in " ".join(process.cmdline()) or process.cwd().startswith(here)):
+                    yield process
+
+    def logs(self) -> list[Path]:
+        """What the processes wrote besides."""
+        return sorted(
+            [*self.place.glob("*.log"), *self.place.rglob("errors.log"), *(self.root / layout.LOGS).glob("*")]
+        )
+
+    def close(self, *, keep: bool) -> Path | None:
+        """Nothing runs and nothing is left, but a copy of the place where it is to be kept."""
+        for process in self.processes():
+            with suppress(psutil.Error):
+                process.kill()
+        self._server.close()
+        kept = self.place.with_name(f"{self.place.name}-kept") if keep else None
+        if kept:
+            shutil.copytree(self.place, kept, symlinks=True)
+        self.disk.close()
+        shutil.rmtree(self.place)
+        return kept
+
+
+def _arguments(process: psutil.Process) -> list[str]:
+    try:
+        arguments: list[str] = process.cmdline()
+    except psutil.Error:
+        return []
+    return arguments
