@@ -201,7 +201,11 @@ class Stage:
 
     def living(self) -> list[str]:
         """The processes that belong to this stage and run."""
-        return [" ".join(process.cmdline())[:150] for process in self._processes()]
+        commands = []
+        for process in self._processes():
+            with suppress(psutil.Error):  # it ended between the two looks
+                commands.append(" ".join(process.cmdline())[:150])
+        return commands
 
     def _processes(self) -> Iterator[psutil.Process]:
         here = str(self.place)
