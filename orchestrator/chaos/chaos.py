@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from orchestrator.launchers.local import LocalProcess
 
+TASKS_OF_A_RUN, TASKS_OF_THE_LAST = 8, 2
 LOOK_SECONDS = 0.1
 REST_SECONDS = 0.5  # before a command that failed is repeated
 PATIENCE_SECONDS = 240.0  # for a run to finish to which nothing happens
@@ -37,7 +38,7 @@ class Chaos:
         self._accidents = Accidents(stage, follow=lambda: self._lead("resume", "--yes"))
         self._exits: Counter[int] = Counter()  # codes of leads
         self._leads = 0
-        self._run = 0
+        self._runs: dict[str, list[str]] = {}  # names of tasks files, and the subjects of their tasks
         self._next_try = 0.0
 
     def run(self) -> dict[str, Any]:
@@ -52,7 +53,7 @@ class Chaos:
         self._accidents.pass_by()
         self._finish()
         waited = mail_by_fate(self._stage.stores)["waiting"]
-        self._begin_run()  # whose lead hears what the others left
+        self._begin_run(TASKS_OF_THE_LAST)  # whose lead hears what the others left
         self._finish()
         self._check_processes()
         found = self._check_files()
@@ -92,21 +93,22 @@ class Chaos:
         stores = self._stage.stores
         if stores.runs.open_run():
             self._accidents.lead = self._lead("resume", "--yes")
-        elif self._run and not {task.subject for task in stores.tasks.all()} & set(self._keys()):
+        elif self._runs and not {task.subject for task in stores.tasks.all()} & set(self._newest()[1]):
             self._repeat_run()  # nothing came of it
         elif more:
-            self._begin_run()
+            self._begin_run(TASKS_OF_A_RUN)
         return self._accidents.lead is not None
 
-    def _begin_run(self) -> None:
-        self._run += 1
+    def _begin_run(self, size: int) -> None:
+        name = f"run{len(self._runs) + 1}"
+        self._runs[f"{name}.yaml"] = [f"{name}-{number}" for number in range(size)]
         self._repeat_run()
 
     def _repeat_run(self) -> None:
-        self._accidents.lead = self._lead("run", "--tasks", str(self._stage.tasks_file(self._run)))
+        self._accidents.lead = self._lead("run", "--tasks", str(self._stage.tasks_file(*self._newest())))
 
-    def _keys(self) -> list[str]:
-        return self._stage.keys(self._run)
+    def _newest(self) -> tuple[str, list[str]]:
+        return list(self._runs.items())[-1]
 
     def _lead(self, *arguments: str) -> LocalProcess:
         self._leads += 1
@@ -144,16 +146,15 @@ class Chaos:
     def _counts(self, mail: dict[str, int], found: int) -> dict[str, Any]:
         stores = self._stage.stores
         tasks = stores.tasks.all()
-        for run in range(1, self._run + 1):
-            goal = f"the tasks of {self._stage.tasks_file(run).name}"
-            runs = [found for found in stores.runs.all() if found.goal == goal]
-            self.faults += task_faults(stores, self._stage.git, runs, self._stage.keys(run))
+        for name, keys in self._runs.items():
+            runs = [run for run in stores.runs.all() if run.goal == f"the tasks of {name}"]
+            self.faults += task_faults(stores, self._stage.git, runs, keys)
         return {
             "seed": self._seed,
             "minutes": self._minutes,
             "accidents": {str(kind): number for kind, number in sorted(self._accidents.happened.items())},
             "left_out": self._accidents.left_out,
-            "runs": self._run,
+            "runs": len(self._runs),
             "leads": self._leads,
             "exits_of_leads": {str(code): number for code, number in sorted(self._exits.items())},
             "tasks": dict(Counter(str(task.status) for task in tasks)),

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WORKERS = 4
-TASKS_OF_A_RUN = 8
 NO_END = 100_000  # attempts: no accident of ours makes a task fail
 MARKS = "marks"  # directory with a file per task that holds its one line
 CHECK = 'for mark in marks/*; do test "$(cat "$mark")" = "${mark#marks/}" || exit 1; done'
@@ -86,21 +85,12 @@ class Stage:
             "XDG_CONFIG_HOME": str(self.place),
         }
 
-    def keys(self, run: int) -> list[str]:
-        """The tasks of that run."""
-        return [f"run{run}-{number}" for number in range(TASKS_OF_A_RUN)]
-
-    def tasks_file(self, run: int) -> Path:
+    def tasks_file(self, name: str, keys: list[str]) -> Path:
         """Tasks that can be done side by side, but each third waits for the one before."""
-        keys, file = self.keys(run), self.place / f"run{run}.yaml"
+        file = self.place / name
         tasks = [
-            {
-                "key": key,
-                "subject": key,
-                "checks": [CHECK],
-                "needs": keys[place - 1 : place] if place % 3 == 2 else [],
-            }
-            for place, key in enumerate(keys)
+            {"key": key, "subject": key, "checks": [CHECK], "needs": keys[n - 1 : n] if n % 3 == 2 else []}
+            for n, key in enumerate(keys)
         ]
         file.write_text(yaml.safe_dump(tasks), encoding="utf-8")
         return file

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.process
 @pytest.mark.parametrize(
     ("seed", "minutes"),
     [
-        pytest.param(4, 0.2, id="smoke"),
+        pytest.param(1, 0.1, id="smoke"),
         *(
             pytest.param(seed, 2, id=f"seed {seed}", marks=[pytest.mark.stress, pytest.mark.timeout(900)])
             for seed in (1, 2, 3)
