@@ -43,7 +43,7 @@ PLACES = {
     "the number after the next": ".tasks/log/{id}/4.json",
     "a number far ahead": ".tasks/log/{id}/900000.json",
     "no number in a log": ".tasks/log/{id}/notes.txt",
-    "the next number of the graph": ".tasks/graph/3.json",
+    "the next number of the graph": ".tasks/graph/2.json",
     "the log of a stranger": f".tasks/log/{STRANGER}",
     "among the logs": ".tasks/log/notes",
     "the readable copy": ".tasks/{id}.json",
@@ -81,14 +81,15 @@ def finish_next(team: Team) -> Task:
 def test_a_planted_name_stops_nobody(
     store: TaskStore, team: Team, place: str, plant: Callable[[Path], None]
 ) -> None:
-    first, second = made(store, "first"), made(store, "second")
-    path = team.root / place.format(id=first[0].id)
+    first, second = made(store, "first", "second")
+    path = team.root / place.format(id=first.id)
     path.parent.mkdir(parents=True, exist_ok=True)
     plant(path)
     store.repair()
-    assert finish_next(team).id == first[0].id
+    finished = {finish_next(team).id}  # a hint that is none costs the order, not the task
     [third] = made(store, "third")
-    assert {finish_next(team).id, finish_next(team).id} == {second[0].id, third.id}
+    finished |= {finish_next(team).id, finish_next(team).id}
+    assert finished == {first.id, second.id, third.id}
     TaskStore(team, "bob~2").repair()
     fresh = TaskStore(team, "person")
     assert [task.status for task in fresh.all()] == [Status.COMPLETED] * 3
