@@ -19,6 +19,7 @@ from coordination.records import MemberState
 from coordination.roster import Roster
 from coordination.team_root import open_team
 from harness.settings import load_settings
+from harness.stop_signals import ignore_stop_signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--spawn-id", help="of the start that the lead recorded")
     parser.add_argument("--settings-on-stdin", action="store_true", help="settings as one JSON object")
     options = parser.parse_args(arguments)
+    ignore_stop_signals()  # until the teammate's own receiver hears them, which is soon
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
     try:
         given = json.load(sys.stdin) if options.settings_on_stdin else {}

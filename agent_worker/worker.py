@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,9 +12,12 @@ from agent_worker.briefing import not_completed, plan_decided
 from coordination.errors import TeamError, first_of
 from coordination.records import PlanState, Status
 from harness.loop import Ended, Incoming
+from harness.stop_signals import until_stopped
 from harness.tools.mail import TOLD_BY_HOST
 
 if TYPE_CHECKING:
+    import signal
+
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.lookout import Lookout
@@ -58,6 +60,7 @@ class Worker:
         self._lookout = lookout
         self._keeper = keeper
         self._give_ups = 0
+        self._scope: anyio.CancelScope | None = None  # of everything but giving the task back
 
     @property
     def why(self) -> str:
@@ -70,14 +73,14 @@ class Worker:
         Raises Superseded, and what else keeps it from going on.
         """
         try:
-            await self._run()
+            await until_stopped(self._run, self._heed)
         except* TeamError as errors:
             raise first_of(errors) from None
 
     async def _run(self) -> None:
         async with anyio.create_task_group() as group:
+            self._scope = group.cancel_scope
             group.start_soon(self._lookout.keep_looking)
-            group.start_soon(self._heed_signals, group.cancel_scope)
             try:
                 await self._serve()
             finally:
@@ -85,11 +88,10 @@ class Worker:
                     await self._assignment.give_back(self.why)
             group.cancel_scope.cancel()
 
-    async def _heed_signals(self, scope: anyio.CancelScope) -> None:
-        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-            async for number in signals:
-                self._lookout.shutdown.ask(f"got {signal.Signals(number).name}", at_once=True)
-                scope.cancel()
+    def _heed(self, number: signal.Signals) -> None:
+        self._lookout.shutdown.ask(f"got {number.name}", at_once=True)
+        if self._scope:
+            self._scope.cancel()
 
     async def _serve(self) -> None:
         if task := await self._assignment.take_up():
@@ -161,10 +163,15 @@ class Worker:
         return await self._until_handed_in()
 
     async def _until_handed_in(self) -> str:
-        if self._assignment.asked_lead and await self._until_answered():
+        if self._assignment.asked_lead and self._lead_answers() and await self._until_answered():
             return "[Mail has come] go on with your task."
         task = await self._assignment.ended_without()
         return not_completed(task) if task and task.status is Status.IN_PROGRESS else ""
+
+    def _lead_answers(self) -> bool:
+        """False in a run whose tasks a person wrote: no model leads it, so nobody is there to answer."""
+        run = self._stores.runs.open_run()
+        return run is not None and not run.planned
 
     def _is_final(self) -> bool:
         return self._assignment.task is None or self._assignment.task.status.is_final

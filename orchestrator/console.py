@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "completion_refused": "is not done with {subject}: it fails {refused}",
     "not_handed_in": "ends its turn without handing in {subject}",
     "completed": "completes {subject}",
+    "told_lead": "tells the lead: {text}",
     "late_result": "hands {subject} in too late: {why}",
     "merged": "merges {subject} as {commit:.10}",
     "merge_held": "cannot merge {subject}: {why}",
@@ -55,12 +57,19 @@ class Console:
         self._colors: dict[str, str] = {}
         self._unfinished = ""
 
+    def _put(self, text: str, *, nl: bool = True) -> None:
+        """A terminal or pipe that is gone ends no run: what happens is on disk as well."""
+        try:
+            click.echo(text, nl=nl)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
     def say(self, text: str) -> None:
         """A line for a person; a program gets it as an event."""
         if self.as_json:
             self.emit({"action": "said", "text": text})
         else:
-            click.echo(text)
+            self._put(text)
 
     def stream(self, text: str) -> None:
         """Words of the lead's model as they come, shown line by line."""
@@ -76,19 +85,19 @@ class Console:
 
     def _show_words(self, line: str) -> None:
         if line.strip():
-            click.echo(click.style("         lead     ", dim=True) + click.style(line, italic=True))
+            self._put(click.style("         lead     ", dim=True) + click.style(line, italic=True))
 
     def emit(self, event: Mapping[str, Any]) -> None:
         """An event as one line."""
         self.flush()
         if self.as_json:
-            click.echo(json.dumps(event, ensure_ascii=False))
+            self._put(json.dumps(event, ensure_ascii=False))
         elif event.get("action") in TOLD:
-            click.echo(self._line(event))
+            self._put(self._line(event))
 
     async def ask(self, question: str) -> str:
         """What the person types next; empty at the end of input. Can be cancelled."""
-        click.echo(f"{question}: ", nl=False)
+        self._put(f"{question}: ", nl=False)
         await anyio.wait_readable(sys.stdin)
         return sys.stdin.readline().strip()
 

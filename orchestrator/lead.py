@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,6 +18,7 @@ from coordination.protocols import PERSON, TermOver
 from coordination.records import Status
 from harness.loop import Ended, Incoming
 from harness.model import CredentialsMissing, CredentialsRefused, UnknownModel
+from harness.stop_signals import until_stopped
 from orchestrator.briefs import end_brief, nobody_works_brief
 from orchestrator.ending import end_run
 from orchestrator.planned import ask_for_members
@@ -82,6 +84,8 @@ class Lead:
         self._stream = stream
         self._confirmation = confirmation
         self._can_wait = can_wait
+        self._code = ExitCode.FAILED
+        self._scope: anyio.CancelScope | None = None  # of everything but the stop of the team
         self._stopped_by: signal.Signals | None = None
         self._words = ""
         self._finished, self._calls = 0, 0  # tasks, and calls for members since the last of them
@@ -92,23 +96,30 @@ class Lead:
         Without a conversation the tasks are there already and no model leads. Raises NotConfirmed,
         ModelGaveUp, TermOver; whatever is raised, no process of the team is left.
         """
-        code = ExitCode.FAILED
         opened = self._parts.opened
         self._parts.stores.events.record("leads", term=opened.term, run=opened.run.id)
         try:
+            await until_stopped(partial(self._lead_and_stop, conversation, incoming), self._heed)
+        except* TeamError as errors:
+            raise first_of(errors) from None
+        return await self._end(self._code_after_signal(self._code))
+
+    async def _lead_and_stop(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> None:
+        try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._heed_signals, group.cancel_scope)
+                self._scope = group.cancel_scope
+                if self._stopped_by:
+                    self._scope.cancel()
                 group.start_soon(self._watch)
                 group.start_soon(self._integrate)
-                code = await self._lead(conversation, incoming)
+                self._code = await self._lead(conversation, incoming)
                 group.cancel_scope.cancel()
-        except* TeamError as errors:
+        except* TeamError:
             await self._parts.behind(self._give_up_empty_run)
-            raise first_of(errors) from None
+            raise
         finally:
             with anyio.CancelScope(shield=True):
                 await self._stop_team()
-        return await self._end(self._code_after_signal(code))
 
     def _give_up_empty_run(self) -> None:
         """A run in which nothing was begun does not stand in the way of the next one."""
@@ -119,20 +130,21 @@ class Lead:
         match self._stopped_by:
             case signal.Signals.SIGINT:
                 return ExitCode.INTERRUPTED
-            case signal.Signals.SIGTERM:
-                return ExitCode.TERMINATED
-            case _:
+            case None:
                 return code
+            case _:
+                return ExitCode.TERMINATED
 
     # beside the conversation
 
-    async def _heed_signals(self, scope: anyio.CancelScope) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for number in signals:
-                self._stopped_by = signal.Signals(number)
-                self._parts.is_stopping = True
-                self._console.say(f"{self._stopped_by.name}: stopping the team …")
-                scope.cancel()
+    def _heed(self, number: signal.Signals) -> None:
+        """The first signal stops the team; a further one changes nothing, or processes would be left."""
+        again = self._stopped_by is not None
+        self._stopped_by = self._stopped_by or number
+        self._parts.is_stopping = True
+        self._console.say(f"{number.name}: {'still ' if again else ''}stopping the team …")
+        if self._scope:
+            self._scope.cancel()
 
     async def _watch(self) -> None:
         """Beat, look at the team and show what happened, whenever something may have changed."""
@@ -206,7 +218,15 @@ class Lead:
                 [(item.kind, {"text": item.text, **item.journal}) for item in incoming],
             )
             await self._parts.inbox.settle()
+            self._show(incoming)
         return True
+
+    def _show(self, incoming: Sequence[Incoming]) -> None:
+        """No model reads what teammates say, so the person does."""
+        for message in (item.journal["message"] for item in incoming):
+            if message["type"] == "message":
+                told = {"who": message["from"], "at": message["sent_at"], "text": message["content"]}
+                self._console.emit({"action": "told_lead", **told})
 
     async def _begin_team(self) -> None:
         """The turn is over: what it made may be claimed, and who it asked for starts if the person agrees."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from coordination.child import tool_environment
+from harness.stop_signals import ignore_stop_signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,6 +78,7 @@ def start_command(
 def become_teammate(root: Path, name: str) -> NoReturn:
     """The process goes on as a teammate that a person started by hand."""
     command = teammate_command(root, name)
+    ignore_stop_signals()  # while Python starts; the teammate hears them as soon as it can
     os.execv(command[0], command)  # noqa: S606 - the same program that a launcher starts
 
 

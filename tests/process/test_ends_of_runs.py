@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from coordination.records import Status
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
+    from tests.support.team_process import Command
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
@@ -34,8 +36,17 @@ REACHES_OUT = """
     call: {complete_task: {summary: nothing was to be done}}
   - say: Done.
 """
+ASKS = """
+  - when: {tools_called: ^$}
+    call: {send_message: {to: lead, content: 'how?'}}
+  - say: I wait.
+"""
 HASTE = "1"  # seconds that a worker in a long call is given to stop
 SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
+
+
+def hears(run: Command, times: int) -> bool:
+    return run.process.poll() is not None or run.said("stopping the team") >= times
 
 
 def test_without_a_person_the_proposal_is_printed_and_nobody_is_started(staged: Stages) -> None:
@@ -58,6 +69,35 @@ def test_an_interrupted_start_leaves_no_process_and_the_task_as_it_was(staged: S
     assert stage.living() == []
     task = stage.task("set a")
     assert (task.status, task.owner, task.attempts) == (Status.PENDING, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)], ids=str
+)
+def test_a_run_ends_in_order_however_often_it_is_told_to(
+    staged: Stages, number: signal.Signals, code: int
+) -> None:
+    stage = staged(WAITS_THEN_DOES, LEADHAND_STOP_PATIENCE_SECONDS=HASTE)
+    run = stage.start_tasks(SET_A)
+    stage.until("claimed")
+    for heard in (1, 2, 3):
+        run.signal(number)
+        stage.wait(partial(hears, run, heard), "the lead to hear it")
+    ended = run.end()
+    assert ended.code == code, ended
+    assert ended.err == ""
+    assert stage.living() == []
+    newest = stage.stores.leadership.newest()
+    assert newest
+    assert newest[1].ended
+
+
+def test_a_question_to_a_lead_without_a_model_holds_nothing_up(staged: Stages) -> None:
+    stage = staged(ASKS)
+    ended = stage.start_tasks(SET_A).end()
+    assert ended.code == 1, ended
+    assert stage.task("set a").status is Status.FAILED
+    assert ended.event("told_lead")["text"] == "how?"
 
 
 def test_a_terminated_run_ends_in_the_middle_and_resume_finishes_it(staged: Stages) -> None:

@@ -88,6 +88,10 @@ class Command:
         self.process.send_signal(number)
         return self
 
+    def said(self, text: str) -> int:
+        """How often the command has printed that by now."""
+        return self._out.read_text("utf-8").count(text)
+
     def end(self) -> Ended:
         """Wait for its end."""
         code = self.process.wait(PATIENCE_SECONDS)
