@@ -79,12 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     ignore_stop_signals()  # until the teammate's own receiver hears them, which is soon
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line per model call says nothing to a person
     try:
         given = json.load(sys.stdin) if options.settings_on_stdin else {}
         team = open_team(options.team.resolve())
         agree_on_profile(team)
         settings = load_settings(team.root, given)
         member, former = join(team, options.name, options.spawn_id, settings)
+        if options.spawn_id is None:
+            print(f"{member.name} is on the team at {team.root}; Ctrl-C stops it")  # noqa: T201 - somebody sits here
         serve(team, member, settings, former)
     except TeamError as error:
         print(f"leadhand worker: {error}", file=sys.stderr)  # noqa: T201 - its log, or the terminal it was started in

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from orchestrator.console import Console
 
 YES = frozenset({"y", "yes"})
+NO = frozenset({"n", "no", ""})  # nothing at all is what the end of input reads as
 WAITING_FOR_A_PERSON = 3
 
 
@@ -79,12 +80,15 @@ class Confirmation:
 
     async def _number(self, proposed: int) -> int:
         question = f"start this team? yes, a smaller number than {proposed}, or no"
-        answer = (await self._console.ask(question)).lower()
-        if answer in YES:
-            return proposed
-        if answer.isdecimal() and 0 < int(answer) <= proposed:
-            return int(answer)
-        return 0
+        while True:
+            answer = (await self._console.ask(question)).lower()
+            if answer in YES:
+                return proposed
+            if answer in NO:
+                return 0
+            if answer.isdecimal() and 0 < int(answer) <= proposed:
+                return int(answer)
+            self._console.say(f"{answer!r} is no answer")
 
 
 def _as_it_is(working: int, why: str) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,16 +15,17 @@ from coordination.liveness import LOOKS_PER_TTL
 from coordination.protocols import PERSON, TermOver
 from coordination.records import Status
 from harness.loop import Ended, Incoming
-from harness.model import CredentialsMissing, CredentialsRefused, UnknownModel
 from harness.stop_signals import until_stopped
 from orchestrator.briefs import end_brief, nobody_works_brief
 from orchestrator.ending import end_run
+from orchestrator.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of
 from orchestrator.planned import ask_for_members
-from orchestrator.report import Report, make_report, save_report
+from orchestrator.report import make_report, save_report
 from orchestrator.standing import Standing, standing
 from orchestrator.status import open_questions
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Sequence
 
     from coordination.records import Task
@@ -36,34 +35,6 @@ if TYPE_CHECKING:
 
 CALLS = {True: 1, False: 5}  # for members with no further task finished; with a model, and without
 LOOK_SECONDS = 0.5  # how late something is shown at most that no file event tells of
-
-
-class ExitCode(IntEnum):
-    """What the end of a command means (DESIGN 13)."""
-
-    DONE = 0
-    FAILED = 1  # the team failed or left tasks open
-    USAGE = 2  # usage, configuration or trust
-    WAITING = 3  # for a person
-    INTERRUPTED = 130
-    TERMINATED = 143
-
-
-@dataclass(eq=False)
-class ModelGaveUp(TeamError):
-    """The lead's model gave no reply, so nobody leads."""
-
-    cause: str
-    exit_code: ExitCode
-    says = "{cause}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ending:
-    """How a run ended."""
-
-    code: ExitCode
-    report: Report
 
 
 class Lead:
@@ -102,7 +73,7 @@ class Lead:
             await until_stopped(partial(self._lead_and_stop, conversation, incoming), self._heed)
         except* TeamError as errors:
             raise first_of(errors) from None
-        return await self._end(self._code_after_signal(self._code))
+        return await self._end(after_signal(self._code, self._stopped_by))
 
     async def _lead_and_stop(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> None:
         try:
@@ -125,15 +96,6 @@ class Lead:
         """A run in which nothing was begun does not stand in the way of the next one."""
         if all(task.status is Status.HELD for task in self._tasks()):
             end_run(self._parts.background, self._parts.opened.run.id, "stopped")
-
-    def _code_after_signal(self, code: ExitCode) -> ExitCode:
-        match self._stopped_by:
-            case signal.Signals.SIGINT:
-                return ExitCode.INTERRUPTED
-            case None:
-                return code
-            case _:
-                return ExitCode.TERMINATED
 
     # beside the conversation
 
@@ -202,7 +164,7 @@ class Lead:
         self._console.flush()
         await conversation.work.end_turn()
         if outcome.ended is Ended.GAVE_UP:
-            raise ModelGaveUp(cause=outcome.why, exit_code=_code_of(outcome.error))
+            raise ModelGaveUp(cause=outcome.why, exit_code=code_of(outcome.error))
         self._words = outcome.text or self._words
 
     async def _take_mail(self, conversation: Conversation | None) -> bool:
@@ -313,8 +275,3 @@ class Lead:
             report = replace(report, run=end_run(parts.background, parts.opened.run.id, state))
         save_report(parts.opened.team, report)
         return Ending(code=code, report=report)
-
-
-def _code_of(error: TeamError | None) -> ExitCode:
-    wrong = isinstance(error, CredentialsMissing | CredentialsRefused | UnknownModel)
-    return ExitCode.USAGE if wrong else ExitCode.FAILED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from workspace.git import Git, open_repository
 from workspace.hiding import hide
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from coordination.records import Run
@@ -42,6 +43,15 @@ class RunOpen(TeamError):
         "{run} is still open ({goal}); go on with `leadhand resume`, end it with `leadhand stop`, "
         "or give this goal a team of its own with --team DIR"
     )
+
+
+@dataclass(eq=False)
+class UnknownCheckName(TeamError):
+    """A check is wanted that nothing defines, so no task could ever prove itself."""
+
+    name: str
+    defined: str
+    says = "no check is called {name!r}; define it under `checks` in leadhand.yaml (there are: {defined})"
 
 
 @dataclass(eq=False)
@@ -157,6 +167,7 @@ def open_goal(
     workers: int,
 ) -> Opened:
     """A new run with this goal, led by this process. Raises LeadAlive, RunOpen."""
+    checks = known_checks(settings, tasks)
     _refuse_open_run(open_stores(team, PERSON))
     term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
     stores = open_stores(team, layout.bearer("lead", term))
@@ -167,7 +178,7 @@ def open_goal(
     run = stores.runs.open(
         goal,
         base=git.head(),
-        checks=_checks(settings.checks, tasks),
+        checks=checks,
         planned=bool(tasks),
         workers=workers,
         model=settings.model_id or "",
@@ -206,7 +217,15 @@ def open_again(team: Team, git: Git, settings: Settings) -> Opened:
     return Opened(stores=stores, git=git, term=term, run=run)
 
 
-def _checks(defined: Mapping[str, str], tasks: Sequence[PlannedTask]) -> dict[str, str]:
-    """The configured checks, and the commands that a person wrote into tasks, named by themselves."""
-    literal = {check: check for task in tasks for check in task.checks if check not in defined}
-    return {**defined, **literal}
+def known_checks(settings: Settings, tasks: Sequence[PlannedTask]) -> dict[str, str]:
+    """The configured checks, and the commands that a person wrote into tasks, named by themselves.
+
+    Raises UnknownCheckName for a name that nobody defined and that is no command either.
+    """
+    defined = settings.checks
+    wanted = [check for task in tasks for check in task.checks if check not in defined]
+    for name in [*settings.every_task_checks, *wanted]:
+        is_command = name in wanted and (len(name.split()) > 1 or shutil.which(name))
+        if name not in defined and not is_command:
+            raise UnknownCheckName(name=name, defined=", ".join(defined) or "none")
+    return {**defined, **{check: check for check in wanted}}

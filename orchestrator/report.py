@@ -186,7 +186,10 @@ def render(report: Report) -> str:
 def _head(report: Report) -> str:
     done, live = sum(is_settled(task) for task in report.live_tasks), len(report.live_tasks)
     lines = [f"run {report.run.id}: {report.run.goal}"]
-    lines.append(f"{done} of {live} tasks done and merged" if live else "no task was needed")
+    if live or report.run.state != "done":
+        lines.append(f"{done} of {live} tasks done and merged")
+    else:
+        lines.append("no task was needed")
     if report.words:
         lines += ["", report.words]
     return "\n".join(lines)
@@ -225,6 +228,8 @@ def _where(report: Report) -> str:
         f"unverified, not merged without you: {task.subject} (git merge {task.branch})"
         for task in report.unverified
     ]
+    if report.run.state == "open":
+        lines.append("this run is open: `leadhand resume` goes on with it, `leadhand stop` ends it")
     branch, base = report.run.branch, report.run.base[:12]
     if any(task.merged for task in report.tasks):
         lines += [

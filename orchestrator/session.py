@@ -16,7 +16,7 @@ from orchestrator.briefs import goal_brief, resumed_brief
 from orchestrator.confirmation import Confirmation, Consent
 from orchestrator.console import Console, Stream
 from orchestrator.ending import end_run
-from orchestrator.lead import Ending, Lead
+from orchestrator.lead import Lead
 from orchestrator.lead_parts import LeadParts
 from orchestrator.opening import Opened, make_team, open_again, open_goal
 from orchestrator.planned import ask_for_members, create_planned
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from coordination.records import Member, Task
     from harness.settings import Settings
     from orchestrator.console import Listener
+    from orchestrator.outcome import Ending
     from orchestrator.tasks_file import PlannedTask
 
 USAGE = 2

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
 
 LOOK_SECONDS = 0.1
+MEMBER_SECONDS = 10.0  # how long a teammate may take before it is ended
 
 
 def ask_to_stop(stores: Stores, member: Member) -> str:
@@ -113,11 +114,17 @@ def stop_team(stores: Stores, *, patience_seconds: float) -> str:
 
 
 def _end_on_record(stores: Stores) -> str:
+    """Members that a dead lead left are gone, and no run is open any more."""
+    me = this_process()
     left = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
+    left = [member for member in left if member.process and not known_dead(member.process, me)]
     for member in left:
-        if member.process and not known_dead(member.process, this_process()):
-            with suppress(UsageError):
-                ask_to_stop(stores, member)
+        ask_to_stop(stores, member)
+    wait_until_closed(stores, left, patience_seconds=MEMBER_SECONDS)
+    for member in left:
+        if not end_process(stores, member):
+            host = member.process.host if member.process else "another host"
+            raise UsageError(detail=f"{member.name} was asked, but does not stop; end it on {host}")
     run = stores.runs.open_run()
     if run is None:
         return "the team is stopped; no run is open"

@@ -10,7 +10,6 @@ from coordination.errors import UsageError
 from coordination.records import MemberState
 from orchestrator.cli.shared import persons_stores, team_option
 
-MEMBER_SECONDS = 10.0  # how long a teammate may take before it is ended
 STOP_SECONDS = 60.0  # how long `stop` waits for the lead, whose team gets its own patience first
 
 
@@ -62,7 +61,7 @@ def stop(*, name: str | None, team_directory: Path | None) -> int:
     if member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
         click.echo(f"{name} is already gone")
         return 0
-    from orchestrator.stopping import stop_member
+    from orchestrator.stopping import MEMBER_SECONDS, stop_member
 
     click.echo(stop_member(stores, member, patience_seconds=MEMBER_SECONDS))
     return 0

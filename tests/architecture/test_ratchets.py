@@ -15,13 +15,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A keeper that ends the tools of a lost task, a holder that doubts, a restart that goes on (agent_worker) and
 # the fence of a run's branch (workspace) came with the proof of leases and leadership.
 # The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good,
-# and the accidents of `chaos`.
+# the accidents of `chaos`, and an orderly end however often a signal comes.
 PACKAGES = {
     "coordination": 7250,
     "harness": 5200,
     "workspace": 1550,
     "agent_worker": 1250,
-    "orchestrator": 4750,
+    "orchestrator": 4850,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -92,6 +92,23 @@ def test_a_run_ends_in_order_however_often_it_is_told_to(
     assert newest[1].ended
 
 
+def test_stop_leaves_nothing_of_a_team_whose_lead_was_killed(staged: Stages) -> None:
+    stage = staged(WAITS_THEN_DOES)
+    run = stage.start_tasks(SET_A)
+    stage.until("model_call")
+    run.signal(signal.SIGKILL).end()
+    assert stage.leadhand("stop").code == 0
+    assert stage.living() == []
+    assert stage.task("set a").status is Status.CANCELLED
+
+
+def test_a_check_that_nobody_defined_is_refused_before_anybody_starts(staged: Stages) -> None:
+    stage = staged(WAITS_THEN_DOES)
+    ended = stage.start_tasks({"key": "a", "subject": "set a", "checks": ["nope"]}).end()
+    assert (ended.code, "no check is called 'nope'" in ended.complaint) == (2, True)
+    assert stage.stores.roster.all() == []
+
+
 def test_a_question_to_a_lead_without_a_model_holds_nothing_up(staged: Stages) -> None:
     stage = staged(ASKS)
     ended = stage.start_tasks(SET_A).end()

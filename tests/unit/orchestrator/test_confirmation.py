@@ -47,10 +47,18 @@ async def test_yes_starts_all_and_a_number_so_many(answer: str, members: int) ->
     assert "a smaller number than 3" in console.asked[0]
 
 
-@pytest.mark.parametrize("answer", ["", "n", "no", "0", "4", "-1", "sure", "yess", "1.5", "²"])
-async def test_nothing_else_is_a_yes(answer: str) -> None:
+@pytest.mark.parametrize("answer", ["", "n", "No"])
+async def test_a_no_and_the_end_of_input_start_nobody(answer: str) -> None:
     with pytest.raises(NotConfirmed, match="you did not say yes"):
         await agreed(ScriptedConsole(answer))
+
+
+@pytest.mark.parametrize("answer", ["0", "4", "-1", "sure", "yess", "1.5", "²", "banana"])
+async def test_what_is_neither_yes_nor_no_is_asked_again(answer: str) -> None:
+    console = ScriptedConsole(answer, "yes")
+    assert await agreed(console) == 3
+    assert len(console.asked) == 2
+    assert f"{answer!r} is no answer" in console.shown
 
 
 async def test_a_yes_beforehand_is_shown_and_not_asked_for() -> None:

@@ -12,9 +12,10 @@ from coordination.records import Status, TaskResult
 from harness.tool import ToolFailure
 from orchestrator.confirmation import Confirmation, Consent
 from orchestrator.console import Stream
-from orchestrator.lead import ExitCode, Lead
+from orchestrator.lead import Lead
 from orchestrator.lead_parts import LeadParts
 from orchestrator.opening import Opened
+from orchestrator.outcome import ExitCode
 from tests.support.console import ScriptedConsole
 from tests.support.people import claimant, comes_alive, leads, stores_of
 from tests.support.repository import Repository

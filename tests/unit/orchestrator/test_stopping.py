@@ -55,14 +55,24 @@ def test_a_process_of_another_machine_is_never_signalled(team: Team, person: Sto
     assert not end_process(person, comes_alive(team, "alice", elsewhere()))
 
 
-def test_a_team_without_a_lead_is_ended_on_record_with_its_members_asked(team: Team, person: Stores) -> None:
+def test_a_team_without_a_lead_is_ended_on_record(team: Team, person: Stores) -> None:
     lead = leads(team, dead())
     run = lead.runs.open("Fix it", base="0" * 40)
-    comes_alive(team, "alice")
     comes_alive(team, "bob", dead())
     assert run.id in stop_team(person, patience_seconds=1)
     assert person.runs.get(run.id).state == "stopped"
+
+
+def test_a_member_that_no_signal_reaches_is_asked_and_named_and_the_run_stays_open(
+    team: Team, person: Stores
+) -> None:
+    lead = leads(team, dead())
+    run = lead.runs.open("Fix it", base="0" * 40)
+    comes_alive(team, "alice", elsewhere())
+    with pytest.raises(UsageError, match="alice was asked, but does not stop; end it on far"):
+        stop_team(person, patience_seconds=1)
     assert [asked.question.subject for asked in person.requests.open()] == ["alice~2"]
+    assert person.runs.get(run.id).state == "open"
 
 
 def test_without_an_open_run_there_is_nothing_to_end(person: Stores) -> None:
