@@ -9,6 +9,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from coordination import layout
 from coordination.clock import Clock, SystemClock
 from coordination.errors import LinkInTheWay, NotRegularFile, RootLost, StateUnreadable, StateUnwritable
 from coordination.process import place_and_pid
@@ -265,7 +266,7 @@ class StateDirectory:
 
     def _temporary(self, directory: str) -> str:
         self._refuse_link(directory)
-        return f"{directory}/.tmp~{place_and_pid()}~{secrets.token_hex(6)}"
+        return f"{directory}/{layout.TEMPORARY}{place_and_pid()}~{secrets.token_hex(6)}"
 
     def _discard(self, name: str) -> None:
         with suppress(OSError):  # the sweep removes what is left

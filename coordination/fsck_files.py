@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from coordination.team_root import Team
 
-_TEMPORARY = re.compile(r"\.tmp~(?P<host>.*)~(?P<boot>[^~]*)~(?P<pid>[0-9]+)~[0-9a-f]+")
+_TEMPORARY = re.compile(
+    rf"{re.escape(layout.TEMPORARY)}(?P<host>.*)~(?P<boot>[^~]*)~(?P<pid>[0-9]+)~[0-9a-f]+"
+)
 _STATE = tuple(name for name in layout.TOP_LEVEL if name != layout.WORKTREES)
 
 

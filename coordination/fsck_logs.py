@@ -40,7 +40,6 @@ _SAID_AGAIN = {
     Status.IN_PROGRESS: Event.BIND,
     Status.COMPLETED: Event.MERGE,
 }
-_TEMPORARY = ".tmp~"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +83,7 @@ def _foreign(
     directory: StateDirectory, parent: str, pattern: re.Pattern[str], what: str
 ) -> Iterator[Finding]:
     for name in directory.names(parent):
-        if not pattern.fullmatch(name) and not name.startswith(_TEMPORARY):
+        if not pattern.fullmatch(name) and not name.startswith(layout.TEMPORARY):
             yield warning("foreign_name", f"{parent}/{name}", what, why=_NEVER_READ)
 
 
@@ -158,7 +157,7 @@ def _inspect(directory: StateDirectory, place: _Place) -> Iterator[Finding]:
     for name in directory.names(log.path):
         where = f"{log.path}/{name}"
         is_known = layout.RECORD_NAME.fullmatch(name) or where == layout.report(log.path.rpartition("/")[2])
-        if not is_known and not name.startswith(_TEMPORARY):
+        if not is_known and not name.startswith(layout.TEMPORARY):
             yield warning("foreign_name", where, "no name of a record", why=_NEVER_READ)
     for number, genuine in lost.items():
         yield _beyond(place, number, genuine=genuine)

@@ -28,6 +28,7 @@ LOGS = ".team/logs"
 TRANSCRIPTS = ".team/transcripts"
 OUTPUTS = ".team/outputs"
 WORKTREES = ".worktrees"
+TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
 VERIFY_TREE = ".worktrees/.verify"
 MERGE_TREE = ".worktrees/.merge"
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,14 @@ from coordination.identity import new_id
 from coordination.numbered_log import FORMAT, pretty
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-OWN_FILES = {layout.MAILBOXES: {"README.md"}, layout.TASKS: {"README.md"}}  # what git may track there
+_MADE = (
+    *(*layout.TOP_LEVEL, layout.TASK_LOGS, layout.READY, layout.MEMBERS, layout.REQUESTS, layout.RUNS),
+    *(layout.EVENTS, layout.LOGS, layout.TRANSCRIPTS, layout.inbox("lead")),
+)
+_TRACKED = {f"{layout.MAILBOXES}/README.md", f"{layout.TASKS}/README.md"}  # what git may track there
 
 
 @dataclass(eq=False)
@@ -68,14 +72,13 @@ def create_team(root: Path, repository: Path, *, clock: Clock | None = None) -> 
     ours is there and was not made by us.
     """
     clock = clock or SystemClock()
-    if (root / layout.TEAM_FILE).is_file():
+    foreign = next(_foreign(root), None)
+    if (root / layout.TEAM_FILE).is_file():  # asked last: another process may be making it
         return open_team(root, clock=clock)
-    for name in layout.TOP_LEVEL:
-        _refuse_foreign(root / name)
+    if foreign:
+        raise ForeignDirectory(path=str(foreign))
     directory = StateDirectory(root, clock=clock)
-    for name in (*layout.TOP_LEVEL, layout.TASK_LOGS, layout.READY, layout.MEMBERS, layout.REQUESTS):
-        directory.make(name)
-    for name in (layout.RUNS, layout.EVENTS, layout.LOGS, layout.TRANSCRIPTS, layout.inbox("lead")):
+    for name in _MADE:
         directory.make(name)
     document = {
         "format": FORMAT,
@@ -119,18 +122,20 @@ def _team_file(directory: StateDirectory) -> dict[str, Any]:
     return document
 
 
-def _refuse_foreign(path: Path) -> None:
-    _refuse_link(path)
-    if not path.exists():
-        return
-    if not path.is_dir() or {entry.name for entry in path.iterdir()} - OWN_FILES.get(path.name, set()):
-        raise ForeignDirectory(path=str(path))
+def _foreign(root: Path) -> Iterator[Path]:
+    """The directories of our names that hold more than a creation that was cut short leaves."""
+    for top in (root / name for name in layout.TOP_LEVEL):
+        if top.is_symlink() or not all(_is_ours(path, root) for path in (top, *top.rglob("*"))):
+            yield top
+
+
+def _is_ours(path: Path, root: Path) -> bool:
+    name = path.relative_to(root).as_posix()
+    if path.is_dir():
+        return any(f"{made}/".startswith(f"{name}/") for made in _MADE)
+    return name in _TRACKED or path.name.startswith(layout.TEMPORARY) or not path.exists()
 
 
 def _refuse_link(path: Path) -> None:
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISLNK(mode):
+    if path.is_symlink():
         raise ForeignDirectory(path=str(path))

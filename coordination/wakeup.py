@@ -16,6 +16,8 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
+from coordination import layout
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -82,7 +84,7 @@ class Wakeup(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         path = str(event.dest_path or event.src_path)
-        if not path.endswith(".beat") and "/.tmp~" not in path:
+        if not path.endswith(".beat") and f"/{layout.TEMPORARY}" not in path:
             self._changed.set()
 
     def _observe(self, made: Callable[[], BaseObserver], paths: Sequence[str]) -> BaseObserver | None:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +14,7 @@ from coordination.errors import NewerFormat
 from coordination.team_root import ForeignDirectory, NoTeam, create_team, open_team
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 
 @pytest.fixture
@@ -39,6 +42,58 @@ def test_two_that_create_at_once_have_one_team(root: Path) -> None:
         thread.join()
     assert len(ids) == 4
     assert len(set(ids)) == 1
+
+
+class Killed(BaseException):
+    """Stands for the death of the process: no handler takes it."""
+
+
+def left_after(calls: int, root: Path, patch: pytest.MonkeyPatch) -> bool:
+    """Whether a creation was cut short, before the system call after so many that change something."""
+    left = iter(range(calls))
+
+    def counted(real: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **named: object) -> object:
+            if next(left, None) is None:
+                raise Killed
+            return real(*arguments, **named)
+
+        return call
+
+    with patch.context() as patched:
+        for name in ("mkdir", "write", "link", "fsync", "unlink"):  # unlink: temporaries stay
+            patched.setattr(os, name, counted(getattr(os, name)))
+        try:
+            create_team(root, root)
+        except Killed:
+            return True
+    return False
+
+
+def test_a_creation_that_was_cut_short_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cuts = 0
+    for calls in count():
+        (root := tmp_path / str(calls)).mkdir()
+        if not left_after(calls, root, monkeypatch):
+            break
+        cuts += 1
+        assert create_team(root, root).root == root
+    assert cuts > len(layout.TOP_LEVEL)
+
+
+def test_a_team_that_appears_while_its_place_is_looked_at_is_opened(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def meanwhile(path: Path) -> bool:
+        monkeypatch.undo()
+        made.append(create_team(root, root).id)
+        (root / layout.MAILBOXES / "alice.d").mkdir()
+        return path.is_symlink()
+
+    monkeypatch.setattr(Path, "is_symlink", meanwhile)
+    assert [create_team(root, root).id] == made
 
 
 def test_the_repository_is_kept_relative_to_the_root(tmp_path: Path) -> None:

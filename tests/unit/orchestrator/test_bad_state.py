@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pkgutil
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,6 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import agent_worker
+import coordination
+import harness
+import orchestrator
+import workspace
 from coordination import layout
 from coordination.numbered_log import digest, pretty
 from coordination.stores import Stores, open_stores
@@ -160,7 +166,8 @@ def test_a_log_is_looked_for_in_its_directory_only(
 # owner and mode
 
 
-LATE = ("status", "session", "host_findings", "cli.look", "cli.act", "cli.run", "cli.repair")
+PACKAGES = (coordination, harness, workspace, agent_worker, orchestrator)
+LIBRARIES = ("anthropic", "click", "filelock", "git", "mcp", "watchdog.observers", "yaml")
 
 
 @pytest.fixture
@@ -180,8 +187,11 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def unprivileged(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stores]:
     """The team of a user for whom modes count; the superuser gives its rights up for the test."""
-    for module in LATE:  # afterwards the interpreter's files may be out of reach
-        importlib.import_module(f"orchestrator.{module}")
+    for package in PACKAGES:  # afterwards the files of late imports may be out of reach
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    for library in LIBRARIES:
+        importlib.import_module(library)
     root = Repository.create(place / "project", {"a.py": "a = 1\n"}).path
     stores = open_stores(create_team(root, root), "person")
     stores.tasks.create([TaskDraft(subject="The good one")])
