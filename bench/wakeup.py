@@ -151,7 +151,11 @@ def idle_percent(place: Path, seconds: float) -> float:
     beat = Beat(team, layout.bearer(LEAD, Leadership(team).take()))
     environment = os.environ | {"ANTHROPIC_API_KEY": "none", "MODEL_ID": "none"}
     command = [sys.executable, "-P", "-m", "agent_worker", "--team", str(place), "--name", "idle"]
-    with beating(beat.beat), subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+    quiet = subprocess.DEVNULL
+    with (
+        beating(beat.beat),
+        subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet) as process,
+    ):
         try:
             return _cpu_percent(process.pid, team, seconds)
         finally:

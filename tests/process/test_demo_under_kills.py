@@ -16,6 +16,7 @@ import pytest
 
 from coordination.clock import SystemClock
 from coordination.events import EventTail
+from coordination.process import start_mark
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import open_team
@@ -165,7 +166,7 @@ class Round:
             with suppress(psutil.NoSuchProcess):
                 process = psutil.Process(self.random.choice(workers))
                 process.kill()
-                self.until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+                self.until(lambda: not runs(process.pid))
 
     def _check_status(self) -> None:
         """What `status` says of processes and tasks is so, unless it has changed meanwhile."""
@@ -207,10 +208,7 @@ class Round:
 
 
 def runs(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+    return start_mark(pid) is not None
 
 
 def told_of(told: dict[str, Any]) -> dict[str, str]:

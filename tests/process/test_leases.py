@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from coordination.process import is_stopped
+from coordination.process import is_stopped, start_mark
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -66,10 +66,6 @@ def freeze(stage: Stage, pid: int) -> None:
     stage.wait(lambda: is_stopped(pid), "the freeze")
 
 
-def is_gone(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-
-
 def test_a_frozen_holder_that_wakes_too_late_stops_and_its_shell_children_die(staged: Stages) -> None:
     stage = staged(TAKEN_OVER, LEADHAND_LEASE_TTL_SECONDS=TTL)
     run = stage.start_tasks(SET_A, workers=2)
@@ -80,7 +76,7 @@ def test_a_frozen_holder_that_wakes_too_late_stops_and_its_shell_children_die(st
     freeze(stage, pid)
     stage.until("merged", subject="set a")
     os.kill(pid, signal.SIGCONT)
-    stage.wait(lambda: is_gone(child), "the end of the command")
+    stage.wait(lambda: start_mark(child.pid) is None, "the end of the command")
     ended = run.end()
     assert ended.code == 0, ended
     assert ended.event("member_lost")["why"].endswith("was silent for 3 s")
@@ -136,7 +132,7 @@ def test_a_restarted_worker_goes_on_with_its_task_its_tree_and_its_approved_plan
     name, pid = stage.owner("set a"), stage.pid(stage.owner("set a"))
     run.signal(signal.SIGKILL).end()
     os.kill(pid, signal.SIGKILL)
-    stage.wait(lambda: not psutil.pid_exists(pid) or is_gone(psutil.Process(pid)), "its death")
+    stage.wait(lambda: start_mark(pid) is None, "its death")
     by_hand = stage.start("worker", "--name", name)
     stage.until("completed", subject="set a")
     after = stage.task("set a")
