@@ -19,13 +19,12 @@ from coordination.stores import open_stores
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
-from harness.assembly import make_model, result_limits, tool_context, workspace_tools
+from harness.assembly import make_model, policy_of, result_limits, tool_context, workspace_tools
 from harness.gates import LeaseGate, PlanGate
 from harness.journal import Journal
 from harness.loop import Agent, AgentSettings
 from harness.off_loop import OffLoop
-from harness.permission_guard import PermissionGuard
-from harness.permissions import parse_rules
+from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
 from harness.tool_pool import ToolPool
@@ -197,11 +196,10 @@ class Teammate:
             progress=self.keeper.checkpoint,
             groups=self.keeper.groups,
         )
-        rules = parse_rules(allow=self._settings.allow, ask=self._settings.ask, deny=self._settings.deny)
         gates: list[Guard] = [
             PlanGate(plan.state),
             LeaseGate(assignment.gate),
-            PermissionGuard(rules, assignment.cwd),
+            PermissionGuard(policy_of(self._settings, self._member.role), assignment.cwd),
         ]
         return ToolPool(
             tools,

@@ -8,6 +8,8 @@ from coordination.child import RunningGroups, tool_environment
 from harness.anthropic_model import AnthropicModel
 from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.metered_model import MeteredModel
+from harness.permissions.judge import Policy
+from harness.permissions.rules import parse_rules
 from harness.recovery import RecoveringModel
 from harness.results import ResultFiles
 from harness.tool import ToolContext
@@ -48,6 +50,11 @@ def workspace_tools(settings: Settings) -> list[Tool]:
     )
     search = SearchLimits(matches=settings.search_matches, timeout_seconds=settings.search_timeout_seconds)
     return [bash_tool(shell), *file_tools(files), grep_tool(search)]
+
+
+def policy_of(settings: Settings, role: str) -> Policy:
+    """What the calls of this role are judged by. Raises BadRule."""
+    return Policy(rules=parse_rules(allow=settings.allow, ask=settings.ask, deny=settings.deny), role=role)
 
 
 def tool_context(

@@ -7,7 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from harness.permissions import BadRule, Verdict, parse_rule
+from harness.permissions.rules import Verdict, parse_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,10 +33,14 @@ A file that names an unknown setting is refused, so that a misspelt limit is nev
 
 @dataclass(frozen=True)
 class Kind:
-    """`read` takes text (flag, environment) or YAML; it raises ValueError when the value does not fit."""
+    """`read` takes text (flag, environment) or YAML; it raises ValueError when the value does not fit.
+
+    A kind whose values have a language of their own raises a TeamError that says what is wrong in it.
+    """
 
     says: str
     read: Callable[[object], object]
+    adds_up: bool = False  # the values of all sources count, not that of the strongest
 
 
 def whole(minimum: int) -> Kind:
@@ -99,17 +103,15 @@ def _commands(value: object) -> Mapping[str, str]:
 
 def _rules(value: object) -> tuple[str, ...]:
     rules = _texts(value)
-    try:
-        for rule in rules:
-            parse_rule(Verdict.ASK, rule)
-    except BadRule as error:
-        raise ValueError from error
+    for rule in rules:
+        parse_rule(Verdict.ASK, rule)
     return rules
 
 
 TEXT = Kind("text", _text)
 TEXTS = Kind("a list of texts (with commas between them in the environment)", _texts)
 RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules)
+ALL_RULES = Kind(f"{RULES.says}; those of all sources count", _rules, adds_up=True)
 COMMANDS = Kind("a mapping of names to commands (in a file only)", _commands)
 
 

@@ -57,6 +57,15 @@ class SettingInvalid(SettingsFault):
 
 
 @dataclass(eq=False)
+class SettingMisread(SettingsFault):
+    """A value is written in a language of its own, and wrongly."""
+
+    name: str
+    why: str
+    says = "{source}: {name}: {why}"
+
+
+@dataclass(eq=False)
 class PersonalSetting(SettingsFault):
     """A file that comes with a repository tries to decide what is the person's alone."""
 
@@ -162,6 +171,8 @@ def values_of(
 def _fit(label: str, key: str, of_entry: Entry, value: object) -> object:
     try:
         return of_entry.kind.read(value)
+    except TeamError as error:
+        raise SettingMisread(source=label, name=key, why=str(error)) from error
     except ValueError as error:
         got = "that" if of_entry.reach is Reach.SECRET else repr(value)
         raise SettingInvalid(source=label, name=key, expected=of_entry.kind.says, got=got) from error

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from harness.setting_entry import (
+    ALL_RULES,
     COMMANDS,
     PAGE_HEAD,
     RULES,
@@ -166,10 +167,10 @@ class Settings:
         metadata=entry("permissions.allow", RULES, "Calls that need no question.", reach=Reach.PERSON),
     )
     ask: tuple[str, ...] = field(
-        default=(), metadata=entry("permissions.ask", RULES, "Calls that need a person.")
+        default=(), metadata=entry("permissions.ask", ALL_RULES, "Calls that need a person.")
     )
     deny: tuple[str, ...] = field(
-        default=(), metadata=entry("permissions.deny", RULES, "Calls that are refused.")
+        default=(), metadata=entry("permissions.deny", ALL_RULES, "Calls that are refused.")
     )
     bash_timeout_seconds: int = field(
         default=120,
@@ -241,17 +242,19 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     *,
     personal_file: Path | None = None,
+    shared_file: Path | None = None,
 ) -> Settings:
     """The settings of the team at `root`: flag, environment, `.env`, the person's file, `leadhand.yaml`.
 
-    The first of these that names a setting decides. `flags` go by the names of the settings, None
-    meaning not given. Raises SettingsFault.
+    The first of these that names a setting decides, but for rules that tighten: those add up. `flags`
+    go by the names of the settings, None meaning not given; `shared_file` stands for `leadhand.yaml`.
+    Raises SettingsFault.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     table = _entries()
     nested = {name for name, (_, of_entry) in table.items() if of_entry.kind is COMMANDS}
     personal, _ = read_yaml(personal_file or user_file(), nested, from_repository=False)
-    shared, data = read_yaml(root / SETTINGS_FILE, nested, from_repository=True)
+    shared, data = read_yaml(shared_file or root / SETTINGS_FILE, nested, from_repository=True)
     sources = [
         Source(label="command line", values=given),
         Source(label="environment", values=os.environ if environ is None else environ, by_variable=True),
@@ -262,8 +265,15 @@ def load_settings(
     values: dict[str, Any] = {}
     known = {name: of_entry for name, (_, of_entry) in table.items()}
     for source in reversed(sources):  # a stronger source writes over a weaker one
-        values |= {table[name][0].name: value for name, value in values_of(source, known, personal.label)}
+        for name, value in values_of(source, known, personal.label):
+            values[table[name][0].name] = _joined(known[name], values.get(table[name][0].name), value)
     return Settings(**values, file_digest=hashlib.sha256(data).hexdigest())
+
+
+def _joined(of_entry: Entry, weaker: object, value: object) -> object:
+    if of_entry.kind.adds_up and isinstance(weaker, tuple) and isinstance(value, tuple):
+        return tuple(dict.fromkeys((*value, *weaker)))
+    return value
 
 
 def reference() -> str:

@@ -15,13 +15,12 @@ from coordination.mailbox import Inbox
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
-from harness.assembly import make_model, result_limits, tool_context, workspace_tools
+from harness.assembly import make_model, policy_of, result_limits, tool_context, workspace_tools
 from harness.gates import LeaseGate
 from harness.journal import Journal
 from harness.loop import Agent, AgentSettings
 from harness.off_loop import OffLoop
-from harness.permission_guard import PermissionGuard
-from harness.permissions import parse_rules
+from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
 from harness.tool_pool import ToolPool
@@ -114,8 +113,8 @@ class LeadParts:
     def _tell_wait(self, waiting: Waiting) -> None:
         self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
 
-    def _for_teammates(self) -> dict[str, str]:
-        """What a teammate cannot read from the team root itself."""
+    def _for_teammates(self) -> dict[str, object]:
+        """What a teammate cannot read from the team root itself, and the policy of this lead."""
         values = {
             "model.id": self.settings.model_id,
             "workers.model": self.settings.worker_model_id,
@@ -123,6 +122,9 @@ class LeadParts:
             "model.auth_token": self.settings.auth_token,
             "model.base_url": self.settings.base_url,
             "lease.ttl_seconds": str(self.settings.lease_ttl_seconds),
+            "permissions.allow": list(self.settings.allow),
+            "permissions.ask": list(self.settings.ask),
+            "permissions.deny": list(self.settings.deny),
         }
         return {name: value for name, value in values.items() if value}
 
@@ -184,7 +186,6 @@ class LeadParts:
             *lead_tools(self.stores.roster, self.off_loop, self.host),
             send_message(self.stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, self.stores)),
         ]
-        rules = parse_rules(allow=self.settings.allow, ask=self.settings.ask, deny=self.settings.deny)
         context = tool_context(
             self.settings,
             self.opened.team.directory,
@@ -194,7 +195,7 @@ class LeadParts:
         )
         return ToolPool(
             tools,
-            [LeaseGate(work.gate), PermissionGuard(rules, lambda: work.cwd)],
+            [LeaseGate(work.gate), PermissionGuard(policy_of(self.settings, "lead"), lambda: work.cwd)],
             context=context,
             record=self.stores.events.record,
             limits=result_limits(self.settings),

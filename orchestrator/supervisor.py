@@ -26,7 +26,7 @@ LOOK_SECONDS = 0.1
 class Supervisor:
     """The members of one lead; an object belongs to one thread."""
 
-    def __init__(self, stores: Stores, launcher: Launcher, *, settings: Mapping[str, str]) -> None:
+    def __init__(self, stores: Stores, launcher: Launcher, *, settings: Mapping[str, object]) -> None:
         """`settings` are those that teammates get from the lead, credentials among them."""
         self._stores = stores
         self._team = stores.team

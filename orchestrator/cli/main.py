@@ -37,6 +37,7 @@ VERBS = (
     ("look", "logs", "look", "what a process wrote to its log"),
     ("team", "init", "act", "make this repository's team directory"),
     ("team", "worker", "run", "join the team by hand, in this terminal"),
+    ("team", "policy", "policy", "check a policy, or ask what it says of a call"),
     ("repair", "fsck", "repair", "check everything on disk, and mend it"),
     ("repair", "chaos", "repair", "a scripted team under kills, freezes and torn files"),
     ("repair", "demo", "demo", "a whole team on a small repository, no key needed"),

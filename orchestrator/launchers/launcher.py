@@ -18,7 +18,7 @@ class StartOrder:
     spawn_id: str  # of the roster record that it will answer
     root: Path  # of the team
     log: Path  # where what it prints goes
-    settings: Mapping[str, str]  # values of the lead that are not in the team root; credentials among them
+    settings: Mapping[str, object]  # values of the lead that are not in the team root; credentials among them
 
 
 class StartedProcess(Protocol):

@@ -16,12 +16,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # the fence of a run's branch (workspace) came with the proof of leases and leadership.
 # The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good,
 # the accidents of `chaos`, and an orderly end however often a signal comes.
+# Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 PACKAGES = {
     "coordination": 7250,
-    "harness": 5200,
+    "harness": 5240,
     "workspace": 1550,
     "agent_worker": 1250,
-    "orchestrator": 4850,
+    "orchestrator": 4900,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

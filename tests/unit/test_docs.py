@@ -17,6 +17,7 @@ from coordination.signing import verify
 from coordination.task_graph import GraphEntry
 from coordination.task_rules import diagram
 from coordination.team_root import open_team
+from harness.permissions.rules import defaults_table
 from harness.playbook import Fault, Playbook, RuleText, When
 from harness.settings import load_settings
 from orchestrator.cli.main import VERBS
@@ -207,6 +208,13 @@ def test_the_readme_names_every_verb_and_no_other() -> None:
     named = {verb.partition(" ")[0] for row in table for verb in re.findall(r"`([a-z ]+)`", row)}
     assert named == {verb for _, verb, _, _ in VERBS}
     assert len(text.splitlines()) < 150
+
+
+# permissions.md
+
+
+def test_the_page_of_permissions_has_the_defaults_of_every_tool() -> None:
+    assert defaults_table() in page("docs/permissions.md"), f"write instead:\n{defaults_table()}"
 
 
 # all pages

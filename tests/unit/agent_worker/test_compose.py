@@ -11,6 +11,7 @@ from coordination import layout
 from coordination.mail_positions import CHECKPOINT_KIND
 from coordination.records import MemberState
 from harness.journal import read
+from harness.permissions.rules import DEFAULTS
 from tests.support.mail import Receiver, join, outbox
 from tests.support.people import comes_alive, leads
 from tests.support.teammate import SETTINGS, team_beside_repository
@@ -58,6 +59,7 @@ def alice(team: Team) -> Iterator[Teammate]:
 def test_a_teammate_has_exactly_these_tools(alice: Teammate) -> None:
     schemas = alice.worker()._agent._pool.schemas
     assert [schema["name"] for schema in schemas] == TOOLS
+    assert set(TOOLS) <= DEFAULTS.keys()
 
 
 @pytest.mark.anyio

@@ -7,6 +7,7 @@ import pytest
 from harness.setting_sources import (
     PersonalSetting,
     SettingInvalid,
+    SettingMisread,
     SettingsFault,
     SettingsUnreadable,
     UnknownSetting,
@@ -77,7 +78,8 @@ def test_checks_are_names_with_commands(tmp_path: Path) -> None:
         ("plan_reviewer: nobody\n", SettingInvalid, "one of lead, person"),
         ("checks: pytest\n", SettingInvalid, "a mapping of names to commands"),
         ("checks: {tests: 3}\n", SettingInvalid, "a mapping of names to commands"),
-        ("permissions: {deny: ['bash(']}\n", SettingInvalid, "a list of rules"),
+        ("permissions: {deny: ['bash(']}\n", SettingMisread, "'bash(' is no permission rule"),
+        ("permissions: {deny: [bsh]}\n", SettingMisread, "did you mean bash?"),
         ("permissions: {deny: bash: x}\n", SettingsUnreadable, "leadhand.yaml: line 1"),
         ("- a\n", SettingsUnreadable, "no mapping"),
         ("model: {api_key: sk}\n", PersonalSetting, "may not be set by a file of the repository"),
@@ -107,6 +109,12 @@ def test_the_person_may_set_what_a_repository_may_not(tmp_path: Path) -> None:
     )
     settings = load(tmp_path)
     assert (settings.allow, settings.api_key) == (("bash(git push *)",), "sk")
+
+
+def test_rules_that_tighten_count_from_every_source(tmp_path: Path) -> None:
+    (tmp_path / "leadhand.yaml").write_text("permissions: {deny: ['bash(git push *)', grep]}\n")
+    (tmp_path / "personal.yaml").write_text("permissions: {deny: [grep, glob]}\n")
+    assert load(tmp_path).deny == ("grep", "glob", "bash(git push *)")
 
 
 def test_a_secret_is_never_shown(tmp_path: Path) -> None:

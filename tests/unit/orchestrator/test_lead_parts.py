@@ -9,6 +9,7 @@ import pytest
 
 from coordination import layout
 from coordination.records import Status, TaskResult
+from harness.permissions.rules import DEFAULTS
 from harness.tool import ToolFailure
 from orchestrator.confirmation import Confirmation, Consent
 from orchestrator.console import Stream
@@ -157,7 +158,11 @@ def test_teammates_get_credentials_and_model_and_no_empty_values(parts: LeadPart
     given = parts._for_teammates()
     assert given["model.api_key"] == SETTINGS.api_key
     assert given["model.id"] == SETTINGS.model_id
-    assert all(given.values())
+    assert all(value for name, value in given.items() if not name.startswith("permissions."))
+
+
+def test_every_tool_of_a_lead_has_a_default(conversation: Conversation) -> None:
+    assert set(pool_of(conversation).names) <= DEFAULTS.keys()
 
 
 # how a run ends

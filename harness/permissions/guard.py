@@ -1,17 +1,18 @@
-"""The permission gate: the person's rules between the model and its tools."""
+"""The permission gate: the policy between the model and its tools."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.permissions import Verdict, rule_on
+from harness.permissions.judge import judge
+from harness.permissions.rules import Verdict
 from harness.tool import NoWorkingDirectory, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    from harness.permissions import Rule
+    from harness.permissions.judge import Policy
     from harness.tool import Tool, ToolCall
 
 NOBODY = (
@@ -22,16 +23,16 @@ DENIED = "{why}; do not try it in another form, find another way"
 
 
 class PermissionGuard:
-    """Refuses what the rules deny, and for now also what they would ask a person about."""
+    """Refuses what the policy denies, and for now also what it would ask a person about."""
 
     gate = "permission"
 
-    def __init__(self, rules: Sequence[Rule], cwd: Callable[[], Path]) -> None:
-        self._rules = tuple(rules)
+    def __init__(self, policy: Policy, cwd: Callable[[], Path]) -> None:
+        self._policy = policy
         self._cwd = cwd
 
     async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:
-        ruling = rule_on(self._rules, call.name, tool.effect, call.input, cwd=self._directory())
+        ruling = judge(self._policy, tool.name, call.input, cwd=self._directory())
         if ruling.verdict is Verdict.ALLOW:
             return None
         if ruling.verdict is Verdict.ASK:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from harness.shell_words import UNKNOWN, Command, commands
+from harness.permissions.shell_words import UNKNOWN, Command, commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

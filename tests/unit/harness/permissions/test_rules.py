@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from harness.permission_guard import PermissionGuard
-from harness.permissions import BadRule, Verdict, parse_rule, parse_rules, rule_on
-from harness.shell_rules import destructive
+from harness.permissions.guard import PermissionGuard
+from harness.permissions.judge import Policy, judge
+from harness.permissions.rules import (
+    DEFAULTS,
+    BadRule,
+    UnknownTool,
+    Verdict,
+    default_of,
+    parse_rule,
+    parse_rules,
+    shadowed,
+)
+from harness.permissions.shell_harm import destructive
 from harness.tool import Effect, NoWorkingDirectory
 from tests.support.tools import call, noted_tool, pool, settle
 
 if TYPE_CHECKING:
-    from harness.permissions import Ruling
+    from harness.permissions.judge import Ruling
 
 BASELINE = [
     "rm -rf /",
@@ -27,7 +37,7 @@ BASELINE = [
 
 
 CASES: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[2] / "cases" / "shell_commands.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[3] / "cases" / "shell_commands.json").read_text(encoding="utf-8")
 )["cases"]
 
 
@@ -48,7 +58,7 @@ def test_no_other_case_is_denied(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("command", BASELINE)
 def test_the_baseline_is_denied_whatever_the_rules_allow(command: str) -> None:
     rules = parse_rules(allow=["*", "bash(*)"], ask=[], deny=[])
-    assert rule_on(rules, "bash", "change", {"command": command}).verdict is Verdict.DENY
+    assert judge(Policy(rules=rules), "bash", {"command": command}).verdict is Verdict.DENY
 
 
 @pytest.mark.parametrize(
@@ -136,9 +146,9 @@ def verdict(tool: str, subject: dict[str, str], **rules: list[str]) -> Verdict:
     return ruling(tool, subject, **rules).verdict
 
 
-def ruling(tool: str, subject: dict[str, str], **rules: list[str]) -> Ruling:
+def ruling(tool: str, subject: dict[str, str], role: str = "teammate", **rules: list[str]) -> Ruling:
     parsed = parse_rules(allow=rules.get("allow", []), ask=rules.get("ask", []), deny=rules.get("deny", []))
-    return rule_on(parsed, tool, "change", subject, cwd="/work")
+    return judge(Policy(rules=parsed, role=role), tool, subject, cwd="/work")
 
 
 def test_deny_wins_over_ask_and_ask_over_allow() -> None:
@@ -186,31 +196,62 @@ def test_a_rule_that_says_nothing_is_refused(text: str) -> None:
         parse_rule(Verdict.DENY, text)
 
 
-def test_an_effect_that_no_table_knows_is_asked() -> None:
-    assert rule_on((), "mcp__x__y", "elsewhere", {}).verdict is Verdict.ASK
+def test_a_rule_may_be_about_one_role_only() -> None:
+    deny = ["reviewer:write_file"]
+    assert ruling("write_file", {"path": "a"}, "reviewer", deny=deny).verdict is Verdict.DENY
+    assert ruling("write_file", {"path": "a"}, "teammate", deny=deny).verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("text", ["write_fil", "bsh(git *)", "x_*", "reviewer:wrote_file(docs/*)"])
+def test_a_rule_for_a_tool_that_does_not_exist_is_refused_with_those_that_do(text: str) -> None:
+    with pytest.raises(UnknownTool, match="the tools are bash, ") as caught:
+        parse_rule(Verdict.DENY, text)
+    assert all(name in str(caught.value) for name in DEFAULTS)
+
+
+def test_tools_of_servers_are_named_freely_and_asked_about() -> None:
+    assert parse_rule(Verdict.ALLOW, "mcp__docs__*").tool == "mcp__docs__*"
+    assert default_of("mcp__docs__search").verdict is Verdict.ASK
+    assert default_of("a_tool_of_tomorrow").verdict is Verdict.ASK
+
+
+def test_a_rule_that_a_stronger_one_covers_is_named() -> None:
+    rules = parse_rules(allow=["bash(git push *)", "grep"], ask=["reviewer:bash"], deny=["bash"])
+    assert {str(weak): str(strong) for weak, strong in shadowed(rules).items()} == {
+        "reviewer:bash": "bash",
+        "bash(git push *)": "bash",
+    }
 
 
 @pytest.mark.parametrize(
     ("rules", "says"),
     [
-        ({"ask": ["note"]}, "[permission/nobody_to_ask] the rule note says ask, and nobody can be asked"),
-        ({"deny": ["note"]}, "[permission/denied] the rule note says deny; do not try it in another form"),
+        (
+            {"ask": ["send_message"]},
+            "[permission/nobody_to_ask] the rule send_message says ask, and nobody can be asked",
+        ),
+        (
+            {"deny": ["send_message"]},
+            "[permission/denied] the rule send_message says deny; do not try it in another form",
+        ),
     ],
 )
 def test_what_is_asked_or_denied_never_runs(tmp_path: Path, rules: dict[str, list[str]], says: str) -> None:
     seen: list[str] = []
-    parsed = parse_rules(allow=[], ask=rules.get("ask", []), deny=rules.get("deny", []))
     [result] = settle(
-        pool([noted_tool(seen)], tmp_path, [PermissionGuard(parsed, lambda: tmp_path)]), call("note")
+        pool([noted_tool(seen, "send_message")], tmp_path, [guard(tmp_path, **rules)]), call("send_message")
     )
     assert result["content"].startswith(says)
     assert (seen, result["is_error"]) == ([], True)
 
 
+def guard(cwd: Path, **rules: list[str]) -> PermissionGuard:
+    parsed = parse_rules(allow=[], ask=rules.get("ask", []), deny=rules.get("deny", []))
+    return PermissionGuard(Policy(rules=parsed), lambda: cwd)
+
+
 def test_a_destructive_command_says_what_it_would_do(tmp_path: Path) -> None:
-    refusal = anyio.run(
-        PermissionGuard((), lambda: tmp_path).check, call("bash", command="rm -rf /"), noted_tool([], "bash")
-    )
+    refusal = anyio.run(guard(tmp_path).check, call("bash", command="rm -rf /"), noted_tool([], "bash"))
     assert str(refusal).startswith(
         "[permission/destructive] this command deletes a root, system or home directory"
     )
@@ -220,7 +261,8 @@ def test_rules_hold_without_a_working_directory() -> None:
     def nowhere() -> Path:
         raise NoWorkingDirectory(why="no task")
 
-    guard = PermissionGuard(parse_rules(allow=[], ask=[], deny=["write_file(docs/*)"]), nowhere)
+    rules = parse_rules(allow=[], ask=[], deny=["write_file(docs/*)"])
+    over = PermissionGuard(Policy(rules=rules), nowhere)
     tool = noted_tool([], "write_file", Effect.CHANGE)
-    assert anyio.run(guard.check, call("write_file", path="docs/a"), tool)
-    assert anyio.run(guard.check, call("write_file", path="src/a"), tool) is None
+    assert anyio.run(over.check, call("write_file", path="docs/a"), tool)
+    assert anyio.run(over.check, call("write_file", path="src/a"), tool) is None

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.shell_words import UNKNOWN, Command, commands
+from harness.permissions.shell_words import UNKNOWN, Command, commands
 
 
 def words(text: str) -> list[list[str]]:
@@ -96,5 +96,5 @@ def test_long_chains_are_read_to_their_beginning() -> None:
 
 
 def test_a_parser_is_loaded_only_to_judge_a_command() -> None:
-    script = "import sys, harness.permissions; sys.exit('tree_sitter' in sys.modules)"
+    script = "import sys, harness.permissions.judge; sys.exit('tree_sitter' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
