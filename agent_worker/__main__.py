@@ -17,7 +17,9 @@ from coordination.process import known_dead, this_process
 from coordination.profile import agree_on_profile
 from coordination.records import MemberState
 from coordination.roster import Roster
+from coordination.runs import Runs
 from coordination.team_root import open_team
+from harness.catalogs import find_catalogs
 from harness.settings import load_settings
 from harness.stop_signals import ignore_stop_signals
 
@@ -50,9 +52,20 @@ def join(team: Team, name: str, spawn_id: str | None, settings: Settings) -> tup
             and known_dead(former.process, this_process())
         ):
             return roster.restart(name, after=former.incarnation), former
-        start = roster.start(name, launcher="hand", model=settings.worker_model_id or settings.model_id)
+        start = roster.start(
+            name,
+            launcher="hand",
+            model=settings.worker_model_id or settings.model_id,
+            digests=_digests(team, settings),
+        )
         spawn_id = start.spawn_id
     return roster.come_alive(name, spawn_id), None
+
+
+def _digests(team: Team, settings: Settings) -> dict[str, str]:
+    """Of what the open run offers its members; without a run, of what is there now."""
+    run = Runs(team, "person").open_run()
+    return run.digests if run else find_catalogs(team.repository, settings).pin(team.directory)
 
 
 def serve(team: Team, member: Member, settings: Settings, former: Member | None) -> None:

@@ -19,7 +19,8 @@ from coordination.stores import open_stores
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
-from harness.assembly import make_model, policy_of, result_limits, tool_context, workspace_tools
+from harness.assembly import make_model, policy_of, result_limits, skill_tools, tool_context, workspace_tools
+from harness.catalogs import pinned_catalogs
 from harness.gates import LeaseGate, PlanGate
 from harness.journal import Journal
 from harness.loop import Agent, AgentSettings
@@ -62,6 +63,8 @@ class Teammate:
         self._off_loop = OffLoop()
         self._pulse = Pulse()
         self._pool: ToolPool | None = None
+        self._agent: Agent | None = None
+        self._catalogs = pinned_catalogs(team.directory, member.digests)
         self.stores = open_stores(team, self.bearer)
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
         self._shutdown = Shutdown(self._beside, me=self.bearer)
@@ -95,7 +98,7 @@ class Teammate:
         )
         inbox = TeamInbox(self._box(self._account.positions), self._off_loop, self._journal)
         self._pool = pool = self._tool_pool(assignment, plan)
-        agent = Agent(
+        self._agent = agent = Agent(
             model=model,
             pool=pool,
             inbox=inbox,
@@ -187,6 +190,12 @@ class Teammate:
             ),
             submit_plan(plan),
             send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
+            *skill_tools(
+                self._catalogs.skills,
+                self._settings,
+                messages=lambda: self._agent.messages if self._agent else (),
+                record=self.stores.events.record,
+            ),
         ]
         context = tool_context(
             self._settings,
@@ -241,4 +250,5 @@ class Teammate:
             tools=tools,
             workspace=str(desk.tree) if task else None,
             plan_required=self._member.plan_required or bool(task and task.plan_required),
+            skills=self._catalogs.skills.section,
         )

@@ -27,13 +27,14 @@ EVENTS = ".team/events"
 LOGS = ".team/logs"
 TRANSCRIPTS = ".team/transcripts"
 OUTPUTS = ".team/outputs"
+PINNED = ".team/pinned"
 WORKTREES = ".worktrees"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
 VERIFY_TREE = ".worktrees/.verify"
 MERGE_TREE = ".worktrees/.merge"
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
 SECOND_LEVEL = (
-    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, EVENTS, LOGS, TRANSCRIPTS, OUTPUTS),
+    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED),
     *(GRAPH_LOG, TASK_LOGS, READY),
 )
 
@@ -128,6 +129,10 @@ def process_log(who: str) -> str:
 
 def outputs(who: str) -> str:
     return f"{OUTPUTS}/{who}"
+
+
+def pinned(digest: str) -> str:
+    return f"{PINNED}/{digest}.json"
 
 
 def report(run: str) -> str:

@@ -261,6 +261,7 @@ class Run(JsonRecord, frozen=True, kw_only=True):
     worker_model: str = ""
     plan_reviewer: str = "lead"  # who judges plans: person or lead
     confirmed: bool = False
+    digests: dict[str, str] = {}  # of skills and other catalogs, pinned by its lead
     term: int = 0
     at: str = ""
 

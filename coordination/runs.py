@@ -62,6 +62,7 @@ class RunFields(TypedDict, total=False):
     worker_model: str
     plan_reviewer: str
     confirmed: bool
+    digests: dict[str, str]
 
 
 class RunRules:

@@ -31,11 +31,18 @@ class Situation:
     workers: int = 0  # teammates that the lead may plan for
     plan_required: bool = False
     branch: str | None = None  # where finished work is brought together
+    skills: str = ""  # the section of the catalog
 
 
 def system_prompt(situation: Situation) -> str:
     """All sections; the first line is `role=… name=… task=…`, with `none` for no task."""
-    sections = [_identity(situation), _tools(situation), _team(situation), _workspace(situation)]
+    sections = [
+        _identity(situation),
+        _tools(situation),
+        _team(situation),
+        _workspace(situation),
+        situation.skills,
+    ]
     return "\n\n".join(section for section in sections if section)
 
 

@@ -31,6 +31,7 @@ from harness.setting_sources import (
     user_file,
     values_of,
 )
+from harness.skills.settings import SkillSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(SkillSettings):
     """The values in force; `load_settings` makes them."""
 
     model_id: str | None = field(

@@ -109,6 +109,7 @@ class Tool:
     effect: Effect
     semantic: Callable[[Arguments], Refusal | None] | None = None  # pure; beyond what a schema can say
     ends_turn: bool = False  # after it succeeded the model is not called again in this turn
+    is_bounded: bool = False  # its result has a limit of its own and is always shown whole
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -176,7 +176,8 @@ class ToolPool:
     def _fit(self, call: ToolCall, text: str) -> str:
         """The text itself, or a preview of it and the path of the file that holds it."""
         text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates break the request
-        if len(text) <= self._limits.inline_characters:
+        tool = self._tools.get(call.name)
+        if len(text) <= self._limits.inline_characters or (tool and tool.is_bounded):
             return text or "(no output)"
         short = preview(text, self._limits.preview_characters)
         try:

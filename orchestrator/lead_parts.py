@@ -15,7 +15,8 @@ from coordination.mailbox import Inbox
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
-from harness.assembly import make_model, policy_of, result_limits, tool_context, workspace_tools
+from harness.assembly import make_model, policy_of, result_limits, skill_tools, tool_context, workspace_tools
+from harness.catalogs import pinned_catalogs
 from harness.gates import LeaseGate
 from harness.journal import Journal
 from harness.loop import Agent, AgentSettings
@@ -80,7 +81,7 @@ class LeadParts:
             self.supervisor,
             off_loop=self.behind,
             max_workers=settings.max_workers,
-            worker_model=opened.run.worker_model or None,
+            start={"model": opened.run.worker_model or None, "digests": opened.run.digests},
             confirmed=opened.run.workers if opened.run.confirmed else 0,
         )
         account = account_of(opened.team.directory, self._former_leads())
@@ -89,6 +90,8 @@ class LeadParts:
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.integration = self._integration()
+        self._catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
+        self._agent: Agent | None = None
 
     def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
         """The agent of the lead. Raises CredentialsMissing."""
@@ -97,7 +100,7 @@ class LeadParts:
         work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
         pool = self._pool(work)
         self.interrupt = pool.interrupt
-        agent = Agent(
+        self._agent = agent = Agent(
             model=model,
             pool=pool,
             inbox=self.inbox,
@@ -185,6 +188,12 @@ class LeadParts:
             *planning_tools(self.stores.tasks, self.off_loop, planning),
             *lead_tools(self.stores.roster, self.off_loop, self.host),
             send_message(self.stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, self.stores)),
+            *skill_tools(
+                self._catalogs.skills,
+                self.settings,
+                messages=lambda: self._agent.messages if self._agent else (),
+                record=self.stores.events.record,
+            ),
         ]
         context = tool_context(
             self.settings,
@@ -219,4 +228,5 @@ class LeadParts:
             checks=run.checks,
             workers=run.workers or self.settings.workers,
             branch=run.branch,
+            skills=self._catalogs.skills.section,
         )

@@ -15,6 +15,7 @@ from orchestrator.stopping import already_gone, ask_to_stop
 if TYPE_CHECKING:
     from coordination.outbox import Outbox
     from coordination.records import Decision, Member, Request
+    from coordination.roster import StartDetails
     from coordination.stores import Stores
     from harness.off_loop import OffLoop
     from orchestrator.supervisor import Supervisor
@@ -63,17 +64,17 @@ class HostOfLead:
         *,
         off_loop: OffLoop,
         max_workers: int,
-        worker_model: str | None,
+        start: StartDetails,
         confirmed: int = 0,
     ) -> None:
-        """`confirmed` members need no further word of the person."""
+        """`start` is what each member starts with; `confirmed` of them need no further word of the person."""
         self.confirmed = confirmed
         self.waiting: list[Member] = []  # recorded as starting, to be launched once confirmed
         self._stores = stores
         self._supervisor = supervisor
         self._off_loop = off_loop
         self._max_workers = max_workers
-        self._worker_model = worker_model
+        self._start = start
 
     async def spawn(self, args: dict[str, Any]) -> str:
         """The member is `starting`; its process is launched at once, or after the person's word."""
@@ -86,14 +87,13 @@ class HostOfLead:
                 code="max_workers", detail=f"{living} teammates are alive, more are not allowed (workers.max)"
             )
         task_id = args.get("task_id")
-        member = self._stores.roster.start(
-            args["name"],
-            spawn_id=new_id("spawn"),
-            role=args.get("role", "teammate"),
-            model=self._worker_model,
-            plan_required=args.get("require_plan", False),
-            reserved_task=task_id,
-        )
+        details: StartDetails = {
+            **self._start,
+            "role": args.get("role", "teammate"),
+            "plan_required": args.get("require_plan", False),
+            "reserved_task": task_id,
+        }
+        member = self._stores.roster.start(args["name"], spawn_id=new_id("spawn"), **details)
         if task_id:
             self._reserve(task_id, member)
         if living < self.confirmed:

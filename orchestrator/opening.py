@@ -20,6 +20,7 @@ from coordination.requests import AlreadyDecided
 from coordination.roster import GONE
 from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
+from harness.catalogs import find_catalogs
 from orchestrator.ending import end_run
 from workspace.git import Git, open_repository
 from workspace.hiding import hide
@@ -185,7 +186,8 @@ def open_goal(
         worker_model=settings.worker_model_id or settings.model_id or "",
         plan_reviewer=settings.plan_reviewer,
     )
-    run = stores.runs.update(run.id, branch=f"leadhand/{run.id}")
+    digests = find_catalogs(team.repository, settings).pin(team.directory)
+    run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=digests)
     return Opened(stores=stores, git=git, term=term, run=run)
 
 
@@ -214,6 +216,7 @@ def open_again(team: Team, git: Git, settings: Settings) -> Opened:
         end_run(stores, run.id, "stopped")
         stores.leadership.end(term)
         raise TasksNeverMade(run=run.id)
+    run = stores.runs.update(run.id, digests=find_catalogs(team.repository, settings).pin(team.directory))
     return Opened(stores=stores, git=git, term=term, run=run)
 
 

@@ -9,6 +9,7 @@ from coordination.liveness import read_beat
 from coordination.process import known_dead, this_process
 from coordination.protocols import PERSON, Kind
 from coordination.records import MemberState, Status
+from orchestrator.pins import TAKE_UP, differences
 from orchestrator.standing import lost, mergeable, redone
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def status(stores: Stores) -> dict[str, Any]:
         "members": [_member(stores, member) for member in stores.roster.all()],
         "questions": [_question(asked) for asked in open_questions(stores)],
         "problems": stores.tasks.problems,
+        "differences": [difference.what for difference in differences(stores)],
     }
 
 
@@ -122,6 +124,7 @@ def render(facts: dict[str, Any]) -> str:
     lines += _rows("members", [_member_row(member) for member in facts["members"]])
     lines += _rows("open questions", [_question_row(question) for question in facts["questions"]])
     lines += _rows("problems", [f"{task}: {why}" for task, why in facts["problems"].items()])
+    lines += _rows(f"not what the run began with ({TAKE_UP})", facts["differences"])
     return "\n".join(lines)
 
 

@@ -38,6 +38,7 @@ VERBS = (
     ("team", "init", "act", "make this repository's team directory"),
     ("team", "worker", "run", "join the team by hand, in this terminal"),
     ("team", "policy", "policy", "check a policy, or ask what it says of a call"),
+    ("team", "skills", "skills", "what agents can load on demand, and what is wrong with it"),
     ("repair", "fsck", "repair", "check everything on disk, and mend it"),
     ("repair", "chaos", "repair", "a scripted team under kills, freezes and torn files"),
     ("repair", "demo", "demo", "a whole team on a small repository, no key needed"),

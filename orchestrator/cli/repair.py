@@ -41,11 +41,13 @@ def fsck(*, mend: bool, as_json: bool, team_directory: Path | None) -> int:
 def _look(stores: Stores) -> list[Finding]:
     from coordination.fsck import inspect, looked_at
     from orchestrator.host_findings import inspect_processes, inspect_trees
+    from orchestrator.pins import inspect_pins
 
     return [
         *inspect(stores),
         *looked_at("the trees", lambda: inspect_trees(stores)),
         *looked_at("the processes", lambda: inspect_processes(stores)),
+        *looked_at("what was pinned", lambda: inspect_pins(stores)),
     ]
 
 

@@ -16,13 +16,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 # the fence of a run's branch (workspace) came with the proof of leases and leadership.
 # The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good,
 # the accidents of `chaos`, and an orderly end however often a signal comes.
+# Skills are read as people write them, checked, budgeted and pinned (harness/skills, `leadhand skills`).
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 PACKAGES = {
     "coordination": 7250,
-    "harness": 5240,
+    "harness": 6260,
     "workspace": 1550,
-    "agent_worker": 1250,
-    "orchestrator": 4900,
+    "agent_worker": 1270,
+    "orchestrator": 5150,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

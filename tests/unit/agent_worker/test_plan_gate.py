@@ -104,7 +104,7 @@ async def test_asking_for_a_plan_closes_the_gate_at_once(
         Supervisor(lead, FakeLauncher(), settings={}),
         off_loop=OffLoop(),
         max_workers=3,
-        worker_model=None,
+        start={},
     )
     await host.require_plan("alice", "And the tests?")
     assert await alice.plan.state() is PlanState.REQUIRED

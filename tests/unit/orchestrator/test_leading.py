@@ -48,7 +48,7 @@ def launcher() -> FakeLauncher:
 @pytest.fixture
 def host(lead: Stores, launcher: FakeLauncher) -> HostOfLead:
     supervisor = Supervisor(lead, launcher, settings={})
-    return HostOfLead(lead, supervisor, off_loop=OffLoop(), max_workers=3, worker_model="small-model")
+    return HostOfLead(lead, supervisor, off_loop=OffLoop(), max_workers=3, start={"model": "small-model"})
 
 
 class Author:

@@ -1,0 +1,107 @@
+"""What a run offers is the same in all its processes, and a difference is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_worker.compose import Teammate
+from coordination import layout
+from coordination.finding import Severity
+from harness.pinned import PinLost, pin, pinned
+from orchestrator.lead_parts import LeadParts
+from orchestrator.opening import Opened, make_team, open_again, open_goal
+from orchestrator.pins import differences, inspect_pins
+from orchestrator.status import render, status
+from tests.support.people import comes_alive
+from tests.support.repository import Repository
+from tests.support.teammate import SETTINGS
+from tests.support.tools import call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from coordination.stores import Stores
+
+SKILL = "---\nname: tables\ndescription: Loads tables. Use for imports.\n---\n\nBODY {}\n"
+
+
+def write_skill(root: Path, text: str) -> None:
+    folder = root / "skills" / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text(SKILL.format(text), encoding="utf-8")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    repository = Repository.create(tmp_path / "project", {"a.py": "A = 1\n"})
+    write_skill(repository.path, "one")
+    team, git = make_team(repository.path, None)
+    return open_goal(team, git, SETTINGS, goal="Fix it", tasks=(), workers=0)
+
+
+@pytest.fixture
+def parts(opened: Opened) -> Iterator[LeadParts]:
+    made = LeadParts(opened, SETTINGS)
+    yield made
+    made.wakeup.close()
+
+
+def told(stores: Stores) -> list[str]:
+    return [difference.what for difference in differences(stores)]
+
+
+@pytest.mark.anyio
+async def test_lead_and_teammate_have_the_skills_as_they_were_at_the_start(parts: LeadParts) -> None:
+    opened = parts.opened
+    write_skill(opened.team.root, "two")
+    alice = Teammate(opened.team, comes_alive(opened.team, "alice", digests=opened.run.digests), SETTINGS)
+    alice.keeper.start()
+    lead = parts.conversation(on_text=lambda _: None, stopping=lambda: False).agent
+    for agent in (lead, alice.worker()._agent):
+        (result,) = await agent._pool.run([call("load_skill", name="tables")])
+        assert "BODY one" in result["content"]
+        assert "Loads tables." in agent._system()
+        assert "BODY" not in agent._system()
+    alice.close("done")
+    assert told(opened.stores) == ["the skill tables has changed on disk since the run began"]
+
+
+@pytest.mark.anyio
+async def test_a_spawned_teammate_starts_with_the_digests_of_the_run(parts: LeadParts) -> None:
+    await parts.host.spawn({"name": "bob"})
+    bob = parts.stores.roster.member("bob")
+    assert bob
+    assert bob.digests == parts.opened.run.digests
+
+
+def test_a_difference_is_shown_by_status_and_fsck(opened: Opened) -> None:
+    assert told(opened.stores) == []
+    comes_alive(opened.team, "alice", digests=opened.run.digests)
+    comes_alive(opened.team, "bob", digests={"skills": "0" * 64})
+    write_skill(opened.team.root, "two")
+    assert [finding.severity for finding in inspect_pins(opened.stores)] == [Severity.WARNING] * 2
+    assert told(opened.stores)[1] == f"bob has other skills than the lead of {opened.run.id}"
+    assert "leadhand resume" in render(status(opened.stores))
+
+
+def test_the_next_lead_takes_up_what_changed(opened: Opened) -> None:
+    write_skill(opened.team.root, "two")
+    opened.stores.leadership.end(opened.term)
+    again = open_again(opened.team, opened.git, SETTINGS)
+    assert again.run.digests != opened.run.digests
+    assert told(again.stores) == []
+
+
+def test_what_was_pinned_is_never_taken_from_a_changed_file(opened: Opened) -> None:
+    directory = opened.team.directory
+    digest = pin(directory, {"a": "ü"})
+    assert pin(directory, {"a": "ü"}) == digest
+    assert pinned(directory, digest) == {"a": "ü"}
+    (opened.team.root / layout.pinned(digest)).write_bytes(b"{}")
+    with pytest.raises(PinLost, match="missing or was changed"):
+        pinned(directory, digest)
+    (opened.team.root / layout.pinned(opened.run.digests["skills"])).unlink()
+    assert "missing or was changed" in told(opened.stores)[0]
