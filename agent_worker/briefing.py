@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from coordination.records import Decision, Task
+    from coordination.records import Decision, Member, PlanState, Task
 
 
 def briefing(task: Task, tree: Path, checks: Mapping[str, str], *, plan_required: bool) -> str:
@@ -23,6 +23,17 @@ def briefing(task: Task, tree: Path, checks: Mapping[str, str], *, plan_required
         parts.append("A plan is required: read, then call submit_plan before you change anything.")
     parts.append("Change files only in your work directory. When it is done, call complete_task.")
     return "\n\n".join(part for part in parts if part)
+
+
+def present_state(task: Task, tree: Path, plan: PlanState, team: Sequence[Member]) -> str:
+    """What a summary must not lose: where the task, its plan and the team stand."""
+    lines = [
+        f"your task: {task.id} [{task.status}] {task.subject}",
+        f"work directory: {tree}",
+        f"plan: {plan}",
+    ]
+    lines += [f"on the team: {member.name} [{member.state}]" for member in team]
+    return "\n".join(lines)
 
 
 def plan_decided(decision: Decision) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_worker.assignment import Assignment
+from agent_worker.briefing import present_state
 from agent_worker.lease_keeper import LeaseKeeper
 from agent_worker.lookout import Lookout
 from agent_worker.plan_gate import PlanOfTask
@@ -15,11 +17,20 @@ from coordination.child import tool_environment
 from coordination.liveness import Beat
 from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
 from coordination.mailbox import Inbox
+from coordination.records import MemberState
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
-from harness.assembly import make_model, policy_of, result_limits, skill_tools, tool_context, workspace_tools
+from harness.assembly import (
+    make_compactor,
+    make_model,
+    policy_of,
+    result_limits,
+    skill_tools,
+    tool_context,
+    workspace_tools,
+)
 from harness.catalogs import pinned_catalogs
 from harness.gates import LeaseGate, PlanGate
 from harness.journal import Journal
@@ -28,6 +39,7 @@ from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
+from harness.results import ResultFiles
 from harness.tool_pool import ToolPool
 from harness.tools.mail import TeamInbox, send_message
 from harness.tools.tasks import board_tools
@@ -43,6 +55,7 @@ if TYPE_CHECKING:
     from coordination.mail_positions import Positions
     from coordination.records import Member
     from coordination.team_root import Team
+    from harness.metered_model import MeteredModel
     from harness.recovery import Waiting
     from harness.settings import Settings
     from harness.tool import Guard
@@ -98,17 +111,7 @@ class Teammate:
         )
         inbox = TeamInbox(self._box(self._account.positions), self._off_loop, self._journal)
         self._pool = pool = self._tool_pool(assignment, plan)
-        self._agent = agent = Agent(
-            model=model,
-            pool=pool,
-            inbox=inbox,
-            journal=self._journal,
-            system=lambda: system_prompt(self._situation(desk, pool.names)),
-            settings=self._agent_settings(),
-            events=self.stores.events,
-            on_text=lambda _: self.keeper.checkpoint(),
-            stopping=lambda: self._shutdown.asked or self.keeper.is_lost,
-        )
+        self._agent = agent = self._make_agent(model, desk, plan, inbox)
         return Worker(
             stores=self.stores,
             pulse=self._pulse,
@@ -119,6 +122,37 @@ class Teammate:
             lookout=self._lookout(pool),
             keeper=self.keeper,
         )
+
+    def _make_agent(self, model: MeteredModel, desk: Desk, plan: PlanOfTask, inbox: TeamInbox) -> Agent:
+        assert self._pool is not None
+        pool = self._pool
+        compactor = make_compactor(
+            self._settings,
+            model,
+            ResultFiles(self._team.directory, layout.outputs(self.bearer)),
+            self.stores.events,
+            state=partial(self._present_state, desk, plan),
+            on_text=lambda _: self.keeper.checkpoint(),
+        )
+        return Agent(
+            model=model,
+            pool=pool,
+            inbox=inbox,
+            journal=self._journal,
+            system=lambda: system_prompt(self._situation(desk, pool.names)),
+            settings=self._agent_settings(),
+            compactor=compactor,
+            events=self.stores.events,
+            on_text=lambda _: self.keeper.checkpoint(),
+            stopping=lambda: self._shutdown.asked or self.keeper.is_lost,
+        )
+
+    async def _present_state(self, desk: Desk, plan: PlanOfTask) -> str:
+        if desk.task is None:
+            return ""
+        team = await self._off_loop(self.stores.roster.all)
+        alive = [member for member in team if member.state is MemberState.ALIVE]
+        return present_state(desk.task, desk.tree, await plan.state(), alive)
 
     def close(self, why: str) -> None:
         """The name is closed, and mail that came too late is back with its senders."""

@@ -11,6 +11,7 @@ import anyio.to_thread
 from agent_worker.briefing import not_completed, plan_decided
 from coordination.errors import TeamError, first_of
 from coordination.records import PlanState, Status
+from harness.context.conversation import REQUEST_KIND
 from harness.loop import Ended, Incoming
 from harness.stop_signals import until_stopped
 from harness.tools.mail import TOLD_BY_HOST
@@ -140,11 +141,11 @@ class Worker:
     async def _work(self, task: Task) -> None:
         """Turn after turn until the task is no longer this teammate's to work on."""
         await self._agent.begin(f"{task.id}: {task.subject}")
-        text = await self._assignment.brief(task)
+        text, kind = await self._assignment.brief(task), REQUEST_KIND
         while text and not self._lookout.shutdown.asked:
             self._assignment.asked_lead = False
-            outcome = await self._agent.run([Incoming(text=text, kind="event")])
-            text = await self._go_on(outcome)
+            outcome = await self._agent.run([Incoming(text=text, kind=kind)])
+            text, kind = await self._go_on(outcome), "event"
         if not self._lookout.shutdown.asked:
             await self._assignment.leave()
 

@@ -9,7 +9,7 @@ import anthropic
 import httpx2
 
 from coordination.usage import Usage
-from harness.conversation import blocks_of
+from harness.context.cache_marks import marked_messages, marked_system
 from harness.model import (
     CredentialsRefused,
     ImproperEnd,
@@ -36,7 +36,6 @@ CALL_SECONDS = 600.0
 MODELS_LISTED = 100
 BUSY = frozenset({408, 409, 429})  # and every 5xx
 BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
-EPHEMERAL = {"type": "ephemeral"}
 
 
 class Connection:
@@ -66,6 +65,15 @@ class Connection:
             raise ImproperEnd(cause=_cause(error)) from error
         except ValueError as error:  # broken JSON, of an event or of a call's input
             raise ImproperEnd(cause=str(error)) from error
+
+    async def count(self, request: ModelRequest) -> int | None:
+        """As `Model.count`; a server that does not count, or not now, gives None."""
+        arguments = _arguments(request)
+        del arguments["max_tokens"]
+        try:
+            return (await self._client.messages.count_tokens(**arguments)).input_tokens
+        except (anthropic.APIError, httpx2.TransportError, ValueError, AttributeError):
+            return None
 
     async def offered(self) -> list[str]:
         """Names of the models that the server lists. Raises NoReply."""
@@ -140,19 +148,13 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens,
-        "messages": _marked(request.messages),
+        "messages": marked_messages(request.messages),
     }
     if request.system:
-        arguments["system"] = [{"type": "text", "text": request.system, "cache_control": EPHEMERAL}]
+        arguments["system"] = marked_system(request.system)
     if request.tools:
         arguments["tools"] = request.tools
     return arguments
-
-
-def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    *before, last = messages
-    *blocks, end = blocks_of(last)
-    return [*before, {**last, "content": [*blocks, {**end, "cache_control": EPHEMERAL}]}]
 
 
 def _asked_to_wait(error: anthropic.APIStatusError) -> float | None:

@@ -38,6 +38,10 @@ class AnthropicModel:
         """As `Model.reply`. One attempt; a reply without its last events raises ImproperEnd."""
         return await (await self._connected()).reply(request, on_text)
 
+    async def count(self, request: ModelRequest) -> int | None:
+        """As `Model.count`."""
+        return await (await self._connected()).count(request)
+
     async def offered(self) -> list[str]:
         """Names of the models that the server lists. Raises NoReply."""
         return await (await self._connected()).offered()

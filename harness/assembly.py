@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from coordination.child import RunningGroups, tool_environment
 from harness.anthropic_model import AnthropicModel
+from harness.context.compactor import Compactor
+from harness.context.gauge import ContextLimits
 from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.metered_model import MeteredModel
 from harness.permissions.judge import Policy
@@ -21,10 +23,12 @@ from harness.tools.shell import ShellLimits, bash_tool
 from harness.tools.skill import load_skill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from coordination.files import StateDirectory
+    from harness.context.compactor import Events
+    from harness.model import Model
     from harness.recovery import Waiting
     from harness.settings import Settings
     from harness.skills.catalog import Catalog
@@ -37,6 +41,32 @@ def make_model(settings: Settings, *, on_wait: Callable[[Waiting], None]) -> Met
         address=settings.base_url or DEFAULT_ADDRESS, api_key=settings.api_key, auth_token=settings.auth_token
     )
     return MeteredModel(RecoveringModel(AnthropicModel(endpoint), on_wait=on_wait))
+
+
+def make_compactor(
+    settings: Settings,
+    model: Model,
+    outputs: ResultFiles,
+    events: Events,
+    *,
+    state: Callable[[], Awaitable[str]],
+    on_text: Callable[[str], None] = lambda _: None,
+) -> Compactor:
+    """What keeps the conversation within the window; `state` is put back from disk after a summary."""
+    limits = ContextLimits(
+        window_tokens=settings.window_tokens,
+        reply_tokens=settings.max_tokens,
+        shorten_percent=settings.shorten_percent,
+        summarize_percent=settings.summarize_percent,
+        kept_percent=settings.kept_percent,
+        preview_characters=settings.result_preview_characters,
+        new_results_characters=settings.new_results_characters,
+        kept_messages=settings.kept_messages,
+        kept_results=settings.kept_results,
+        kept_images=settings.kept_images,
+        summary_tokens=settings.summary_tokens,
+    )
+    return Compactor(model=model, outputs=outputs, limits=limits, events=events, state=state, on_text=on_text)
 
 
 def workspace_tools(settings: Settings) -> list[Tool]:

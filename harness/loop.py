@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anyio import CancelScope, to_thread
 
 from coordination.usage import Usage
-from harness.conversation import fold, open_calls, unknown_outcomes
-from harness.model import Model, ModelRequest, NoReply, Reply, ToolUse
+from harness.context.conversation import Conversation
+from harness.context.messages import open_calls, unknown_outcomes
+from harness.model import Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from coordination.errors import TeamError
+    from harness.context.compactor import Compactor
     from harness.journal import Journal
 
+WINDOW_FULL = "model_context_window_exceeded"  # of a reply that ended because the window was full
 CONTINUATIONS = 2  # how often a reply that ran out of room is asked to go on
 GO_ON = "Your reply ran out of room. Go on exactly where it stopped, without repeating anything."
 CUT_CALL = (
@@ -115,10 +118,11 @@ class Agent:
         journal: Journal,
         system: Callable[[], str],
         settings: AgentSettings,
+        compactor: Compactor,
         events: Events,
         on_text: Callable[[str], None] = lambda _: None,
         stopping: Callable[[], bool] = lambda: False,
-        messages: Sequence[dict[str, Any]] = (),
+        conversation: Conversation | None = None,
     ) -> None:
         self._model = model
         self._pool = pool
@@ -126,10 +130,16 @@ class Agent:
         self._journal = journal
         self._system = system
         self._settings = settings
+        self._compactor = compactor
         self._events = events
         self._on_text = on_text
         self.stopping = stopping
-        self.messages: list[dict[str, Any]] = list(messages)
+        self.conversation = conversation or Conversation()
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What the model has seen and said."""
+        return self.conversation.messages
 
     async def begin(self, why: str) -> None:
         """A new conversation: the model remembers nothing of the one before."""
@@ -157,7 +167,7 @@ class Agent:
             if turn.rounds >= self._settings.max_rounds:
                 return turn.outcome(Ended.LIMIT, f"{turn.rounds} model calls in one turn")
             try:
-                reply = await self._model.reply(self._request(), self._on_text)
+                reply = await self._reply()
             except NoReply as error:
                 self._events.record("model_gave_up", reason=error.reason, error=str(error))
                 return turn.outcome(Ended.GAVE_UP, str(error), error)
@@ -165,8 +175,25 @@ class Agent:
             if await self._is_over(reply, turn):
                 return turn.outcome(Ended.DONE)
 
+    async def _reply(self) -> Reply:
+        """The reply to a request that was made to fit; once more where the server knows better."""
+        request = self._request()
+        await self._compactor.make_room(self.conversation, self._write, request)
+        try:
+            reply = await self._ask(request)
+        except PromptTooLong:
+            await self._compactor.make_room(self.conversation, self._write, request, urgent=True)
+            reply = await self._ask(request)
+        self._compactor.heard(reply, self.conversation, request)
+        return reply
+
+    async def _ask(self, request: ModelRequest) -> Reply:
+        return await self._model.reply(replace(request, messages=self.messages), self._on_text)
+
     async def _is_over(self, reply: Reply, turn: _Turn) -> bool:
         """Do what the reply asks for; True when no further model call follows from it."""
+        if reply.stop_reason == WINDOW_FULL:
+            self._compactor.ask()
         uses = reply.tool_uses
         if not uses:
             return not await self._asked_to_go_on(reply, turn)
@@ -178,7 +205,7 @@ class Agent:
         return not reply.is_cut and self._pool.ends_turn(uses, results)
 
     async def _asked_to_go_on(self, reply: Reply, turn: _Turn) -> bool:
-        if reply.stop_reason != "max_tokens" or turn.continuations >= CONTINUATIONS:
+        if not reply.is_cut or turn.continuations >= CONTINUATIONS:
             return False
         turn.continuations += 1
         await self._write([("continuation", {"text": GO_ON})])
@@ -215,7 +242,7 @@ class Agent:
         with CancelScope(shield=True):
             lines = await to_thread.run_sync(partial(self._journal.append_all, entries))
         for line in lines:
-            fold(self.messages, line)
+            self.conversation.take(line)
 
 
 class _Turn:

@@ -25,6 +25,10 @@ class MeteredModel:
         self.total += reply.usage
         return reply
 
+    async def count(self, request: ModelRequest) -> int | None:
+        """As the model behind counts."""
+        return await self._model.count(request)
+
     async def close(self) -> None:
         """The model behind is closed."""
         await self._model.close()

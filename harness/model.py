@@ -76,6 +76,10 @@ class Model(Protocol):
         """
         ...
 
+    async def count(self, request: ModelRequest) -> int | None:
+        """How many tokens the request is; None where nobody counts. Raises nothing."""
+        ...
+
     async def close(self) -> None:
         """Connections are given back; no further reply."""
         ...

@@ -30,7 +30,12 @@ class Fault(StrEnum):
     EARLY_END = "early_end"  # the stream ends cleanly, but before its last events
     ERROR_EVENT = "error_event"  # an overload reported inside a stream that began well
     OVERLOADED = "overloaded"  # 529
-    RATE_LIMITED = "rate_limited"  # 429 with `retry-after: 0`
+    RATE_LIMITED = "rate_limited"  # 429 with `retry-after`
+    SPEND_LIMIT = "spend_limit"  # 429 that no wait will end
+    TOO_LONG = "too_long"  # 400: the prompt is longer than the model reads
+    TOO_LARGE = "too_large"  # 413: the request has too many bytes
+    HALF_CALL = "half_call"  # a call whose input is no whole JSON, in a stream that ends properly
+    WEB_PAGE = "web_page"  # 200 with a page of HTML, as a proxy sends it
     BROKEN = "broken"  # 500
 
 
@@ -72,6 +77,8 @@ class RuleText(_Strict, frozen=True, kw_only=True):
     call: Calls | list[Calls] = {}
     usage: Usage | None = None  # instead of an estimate
     fault: Fault | None = None
+    retry_after_seconds: Annotated[float, msgspec.Meta(ge=0)] | None = None  # said with a 429, 500 or 529
+    stop_reason: str | None = None  # instead of `tool_use` or `end_turn`
 
 
 class PlaybookText(_Strict, frozen=True, kw_only=True):
@@ -79,6 +86,7 @@ class PlaybookText(_Strict, frozen=True, kw_only=True):
 
     format: int
     models: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = ("scripted",)
+    window_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None  # a longer prompt is refused
     rules: Annotated[list[RuleText], msgspec.Meta(min_length=1)]
 
 
@@ -114,6 +122,7 @@ class Playbook:
     path: str
     models: tuple[str, ...]
     rules: tuple[Rule, ...]
+    window_tokens: int | None = None
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -138,7 +147,7 @@ class Playbook:
             why = f"this version reads format {FORMAT}, not {written.format}"
             raise PlaybookInvalid(path=path, where="format", why=why)
         rules = tuple(_rule(path, number, rule) for number, rule in enumerate(written.rules, start=1))
-        return cls(path=path, models=written.models, rules=rules)
+        return cls(path=path, models=written.models, rules=rules, window_tokens=written.window_tokens)
 
 
 def filled(value: Any, caught: Mapping[str, str]) -> Any:  # noqa: ANN401 - raw JSON

@@ -76,6 +76,10 @@ class RecoveringModel:
         longer = await self._insist(replace(request, max_tokens=2 * request.max_tokens), on_text)
         return replace(longer, usage=reply.usage + longer.usage)
 
+    async def count(self, request: ModelRequest) -> int | None:
+        """As `Model.count`, in one attempt."""
+        return await self._model.count(request)
+
     async def close(self) -> None:
         await self._model.close()
 

@@ -35,12 +35,3 @@ class ResultFiles:
 
 def _candidates(stem: str, taken: int) -> list[str]:
     return [f"{stem}.txt", *(f"{stem}-{n}.txt" for n in range(2, taken + 3))]
-
-
-def preview(text: str, characters: int) -> str:
-    """The first and the last part of a text, with the number of characters left out between."""
-    if len(text) <= characters:
-        return text
-    head = characters // 2
-    tail = characters - head
-    return f"{text[:head]}\n… {len(text) - characters} characters left out …\n{text[-tail:]}"

@@ -13,15 +13,34 @@ import msgspec
 
 from coordination.errors import TeamError
 from coordination.usage import Usage
-from harness.conversation import blocks_of, fault
-from harness.model import ImproperEnd, ModelBusy, ModelRefused, ModelRequest, NoReply, Reply, UnknownModel
+from harness.context.cache_marks import marked_messages, marked_system
+from harness.context.messages import blocks_of, fault
+from harness.model import (
+    ImproperEnd,
+    ModelBusy,
+    ModelRefused,
+    ModelRequest,
+    NoReply,
+    PromptTooLong,
+    Reply,
+    SpendLimitReached,
+    UnknownModel,
+)
 from harness.playbook import Fault, Playbook, Rule, filled
+from harness.scripted_cache import CHARACTERS_PER_TOKEN, PromptCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Blocks = list[dict[str, Any]]
-CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb
+STATUS_OF_FAULT = {
+    Fault.RATE_LIMITED: 429,
+    Fault.SPEND_LIMIT: 429,
+    Fault.TOO_LONG: 400,
+    Fault.TOO_LARGE: 413,
+    Fault.BROKEN: 500,
+    Fault.OVERLOADED: 529,
+}
 SHOWN_CHARACTERS = 600  # of each thing seen, when no rule fits
 
 
@@ -45,15 +64,26 @@ class UnfitMessages(TeamError):
     says = "{problem}"
 
 
+@dataclass(eq=False)
+class TooLong(TeamError):
+    """The prompt is longer than the playbook's window."""
+
+    tokens: int
+    window: int
+    says = "prompt is too long: {tokens} tokens > {window} maximum"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a rule makes of a request."""
 
     content: Blocks
     stop_reason: str
-    usage: Usage
+    usage: Usage  # without a word of the rule only what is said, not what was read
+    counts_input: bool
     delay_seconds: float
     fault: Fault | None
+    retry_after_seconds: float | None = None
 
 
 class Script:
@@ -65,10 +95,13 @@ class Script:
         self._one_at_a_time = threading.Lock()
 
     def answer(self, system: str, messages: list[dict[str, Any]]) -> Answer:
-        """The answer of the first rule that fits. Raises NoRuleFits, UnfitMessages."""
+        """The answer of the first rule that fits. Raises NoRuleFits, UnfitMessages, TooLong."""
         problem = fault(messages)
         if problem is not None:
             raise UnfitMessages(problem=problem)
+        tokens, window = estimate(system, messages), self.playbook.window_tokens
+        if window is not None and tokens > window:
+            raise TooLong(tokens=tokens, window=window)
         seen = what_is_seen(system, messages)
         for rule in self.playbook.rules:
             caught = rule.match(seen)
@@ -76,8 +109,10 @@ class Script:
                 content = _content(rule, caught)
                 return Answer(
                     content=content,
-                    stop_reason="tool_use" if rule.calls else "end_turn",
-                    usage=rule.text.usage or _estimate(system, messages, content),
+                    stop_reason=rule.text.stop_reason or ("tool_use" if rule.calls else "end_turn"),
+                    usage=rule.text.usage or _output(content),
+                    counts_input=rule.text.usage is None,
+                    retry_after_seconds=rule.text.retry_after_seconds,
                     delay_seconds=rule.text.delay_seconds,
                     fault=rule.text.fault,
                 )
@@ -98,6 +133,7 @@ class ScriptedModel:
 
     def __init__(self, playbook: Playbook) -> None:
         self._script = Script(playbook)
+        self._cache = PromptCache()
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         """As `Model.reply`; a request that no rule fits raises ModelRefused, as the server would."""
@@ -108,18 +144,27 @@ class ScriptedModel:
             answer = self._script.answer(request.system, request.messages)
         except (NoRuleFits, UnfitMessages) as error:
             raise ModelRefused(status=400, cause=str(error)) from error
+        except TooLong as error:
+            raise PromptTooLong(cause=str(error)) from error
         await anyio.sleep(answer.delay_seconds)
         if answer.fault is not None:
-            raise _failure(answer.fault)
+            raise _failure(answer.fault, answer.retry_after_seconds)
+        marked = marked_messages(request.messages)
+        sent = {"tools": request.tools, "system": marked_system(request.system), "messages": marked}
+        read = self._cache.usage(sent) if answer.counts_input else Usage()
         reply = Reply(
             content=answer.content,
             stop_reason=answer.stop_reason,
-            usage=answer.usage + Usage(calls=1),
+            usage=answer.usage + read + Usage(calls=1),
             model=request.model,
             request_id=f"req_{secrets.token_hex(12)}",
         )
         on_text(reply.text)
         return reply
+
+    async def count(self, request: ModelRequest) -> int | None:
+        """As the playbook's server would count."""
+        return estimate(request.system, request.messages)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -172,27 +217,29 @@ def _content(rule: Rule, caught: dict[str, str]) -> Blocks:
     return said + calls
 
 
-def _estimate(system: str, messages: list[dict[str, Any]], content: Blocks) -> Usage:
-    """Usage as a real model with a warm cache would report it, roughly."""
-    cached = len(system) + _size(messages[:-1])
-    return Usage(
-        input_tokens=1 + _size(messages[-1:]) // CHARACTERS_PER_TOKEN,
-        output_tokens=1 + _size(content) // CHARACTERS_PER_TOKEN,
-        cache_read_tokens=cached // CHARACTERS_PER_TOKEN,
-    )
+def _output(content: Blocks) -> Usage:
+    return Usage(output_tokens=1 + _size(content) // CHARACTERS_PER_TOKEN)
+
+
+def estimate(system: str, messages: list[dict[str, Any]]) -> int:
+    """Tokens of a request, roughly."""
+    return (len(system) + _size(messages)) // CHARACTERS_PER_TOKEN
 
 
 def _size(blocks: list[dict[str, Any]]) -> int:
     return len(msgspec.json.encode(blocks))
 
 
-def _failure(fault: Fault) -> NoReply:
+def _failure(fault: Fault, retry_after_seconds: float | None) -> NoReply:
+    cause = f"playbook: {fault}"
     match fault:
-        case Fault.CUT | Fault.EARLY_END:
-            return ImproperEnd(cause=f"playbook: {fault}")
-        case Fault.OVERLOADED | Fault.ERROR_EVENT:
-            return ModelBusy(status=529, cause=f"playbook: {fault}")
-        case Fault.RATE_LIMITED:
-            return ModelBusy(status=429, cause=f"playbook: {fault}", retry_after_seconds=0.0)
-        case Fault.BROKEN:
-            return ModelBusy(status=500, cause=f"playbook: {fault}")
+        case Fault.CUT | Fault.EARLY_END | Fault.HALF_CALL | Fault.WEB_PAGE:
+            return ImproperEnd(cause=cause)
+        case Fault.TOO_LONG | Fault.TOO_LARGE:
+            return PromptTooLong(cause=cause)
+        case Fault.SPEND_LIMIT:
+            return SpendLimitReached(cause=cause)
+        case _:
+            return ModelBusy(
+                status=STATUS_OF_FAULT.get(fault, 529), cause=cause, retry_after_seconds=retry_after_seconds
+            )

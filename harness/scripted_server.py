@@ -7,6 +7,7 @@ import secrets
 import socket
 import sys
 import threading
+from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +16,16 @@ from typing import Any, Self
 import msgspec
 
 from harness.playbook import Fault, Playbook, PlaybookInvalid
-from harness.scripted_model import Answer, NoRuleFits, Script, UnfitMessages
+from harness.scripted_cache import PromptCache
+from harness.scripted_model import (
+    STATUS_OF_FAULT,
+    Answer,
+    NoRuleFits,
+    Script,
+    TooLong,
+    UnfitMessages,
+    estimate,
+)
 from harness.scripted_wire import completed, streamed
 
 WRONG_KEY = "wrong"  # the one key that is refused
@@ -24,11 +34,12 @@ ERROR_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
     404: "not_found_error",
+    413: "request_too_large",
     429: "rate_limit_error",
     500: "api_error",
     529: "overloaded_error",
 }
-STATUS_OF_FAULT = {Fault.RATE_LIMITED: 429, Fault.BROKEN: 500, Fault.OVERLOADED: 529}
+WEB_PAGE = b"<html><body>Your session has expired.</body></html>"
 
 
 class ScriptedServer:
@@ -38,6 +49,7 @@ class ScriptedServer:
         """Port 0 takes a free one. Raises OSError when the port is taken."""
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.script = Script(playbook)
+        self._server.cache = PromptCache()
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.1,), name="scripted-server"
         )
@@ -68,6 +80,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128  # a whole team connects at once
     daemon_threads = False  # so that closing waits for them
     script: Script
+    cache: PromptCache
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         self.ending = threading.Event()
@@ -109,15 +122,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        if not self.path.partition("?")[0].endswith("/v1/messages"):
+        path = self.path.partition("?")[0]
+        if not path.endswith(("/v1/messages", "/v1/messages/count_tokens")):
             self._refuse(404, f"nothing at {self.path}")
         elif self._is_let_in():
-            self._answer(body)
+            self._answer(body, counts_only=path.endswith("/count_tokens"))
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - as the base class has it
         """Say nothing: who runs a server watches the team, not its requests."""
 
-    def _answer(self, body: bytes) -> None:
+    def _answer(self, body: bytes, *, counts_only: bool) -> None:
         try:
             request = msgspec.json.decode(body, type=_Request)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -127,17 +141,25 @@ class _Handler(BaseHTTPRequestHandler):
         if request.model not in models:
             self._refuse(404, f"model: {request.model} (this playbook offers {', '.join(models)})")
             return
+        if counts_only:
+            self._send_json(200, {"input_tokens": estimate(request.instructions, request.messages)})
+            return
         try:
             answer = self.server.script.answer(request.instructions, request.messages)
-        except (NoRuleFits, UnfitMessages) as error:
+        except (NoRuleFits, UnfitMessages, TooLong) as error:
             self._refuse(400, str(error))
             return
+        if answer.counts_input:
+            read = self.server.cache.usage(msgspec.json.decode(body))
+            answer = replace(answer, usage=answer.usage + read)
         if not self.server.ending.wait(answer.delay_seconds):
             self._play(request, answer)
 
     def _play(self, request: _Request, answer: Answer) -> None:
         if answer.fault in STATUS_OF_FAULT:
-            self._refuse(STATUS_OF_FAULT[answer.fault], f"playbook: {answer.fault}")
+            self._fail(answer.fault, answer.retry_after_seconds)
+        elif answer.fault is Fault.WEB_PAGE:
+            self._send(200, WEB_PAGE, {"content-type": "text/html", "content-length": str(len(WEB_PAGE))})
         elif request.stream:
             body = streamed(answer, request.model)
             self._send(200, body, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
@@ -152,9 +174,25 @@ class _Handler(BaseHTTPRequestHandler):
             return False
         return True
 
-    def _refuse(self, status: int, message: str) -> None:
-        error = {"type": ERROR_TYPES[status], "message": message}
-        more = {"retry-after": "0"} if status == 429 else {}
+    def _fail(self, fault: Fault, retry_after_seconds: float | None) -> None:
+        status, message, details = STATUS_OF_FAULT[fault], f"playbook: {fault}", {}
+        if fault is Fault.TOO_LONG:
+            message = "prompt is too long: 210000 tokens > 200000 maximum"
+        if fault is Fault.SPEND_LIMIT:
+            details = {"details": {"error_code": "enforced_spend_limit_reached"}}
+        if fault is Fault.RATE_LIMITED and retry_after_seconds is None:
+            retry_after_seconds = 0.0
+        more = {} if retry_after_seconds is None else {"retry-after": f"{retry_after_seconds:g}"}
+        self._refuse(status, message, more, details)
+
+    def _refuse(
+        self,
+        status: int,
+        message: str,
+        more: dict[str, str] | None = None,
+        details: dict[str, Any] | None = None,
+    ) -> None:
+        error = {"type": ERROR_TYPES[status], "message": message, **(details or {})}
         self._send_json(status, {"type": "error", "error": error, "request_id": _request_id()}, more)
 
     def _send_json(self, status: int, document: dict[str, Any], more: dict[str, str] | None = None) -> None:
@@ -175,7 +213,7 @@ class _Request(msgspec.Struct):
 
     model: str
     messages: list[dict[str, Any]]
-    max_tokens: int
+    max_tokens: int = 0  # none where tokens are only counted
     system: str | list[dict[str, Any]] = ""
     stream: bool = False
 

@@ -34,6 +34,8 @@ def streamed(answer: Answer, model: str) -> bytes:
             return _chunk([events[0], {"type": "error", "error": error}]) + b"0\r\n\r\n"
         case Fault.EARLY_END:
             return _chunk(events[:-2]) + b"0\r\n\r\n"
+        case Fault.HALF_CALL:
+            return _chunk(list(_half_call(events))) + b"0\r\n\r\n"
         case Fault.CUT:
             return _chunk(events[: len(events) // 2])
         case _:
@@ -51,6 +53,21 @@ def _events(answer: Answer, model: str) -> Iterator[Event]:
         "usage": {"output_tokens": answer.usage.output_tokens},
     }
     yield {"type": "message_stop"}
+
+
+def _half_call(events: list[Event]) -> Iterator[Event]:
+    """The events without the last piece of a call's input, or with half a call where nothing is called."""
+    pieces = [n for n, event in enumerate(events) if event.get("delta", {}).get("type") == "input_json_delta"]
+    if pieces:
+        yield from (event for n, event in enumerate(events) if n != pieces[-1])
+        return
+    half: Event = {"type": "tool_use", "id": f"toolu_{secrets.token_hex(12)}", "name": "bash", "input": {}}
+    delta = {"type": "input_json_delta", "partial_json": '{"command": "rm '}
+    yield events[0]
+    yield {"type": "content_block_start", "index": 0, "content_block": half}
+    yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "content_block_stop", "index": 0}
+    yield from events[-2:]
 
 
 def _block_events(content: Blocks) -> Iterator[Event]:

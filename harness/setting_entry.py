@@ -71,6 +71,19 @@ def number_above(limit: float) -> Kind:
     return Kind(f"a number above {limit:g}", read)
 
 
+def percent() -> Kind:
+    """A whole number from 1 to 100."""
+    at_least = whole(1)
+
+    def read(value: object) -> object:
+        number = at_least.read(value)
+        if not isinstance(number, int) or number > 100:
+            raise ValueError
+        return number
+
+    return Kind("a whole number from 1 to 100", read)
+
+
 def choice(*names: str) -> Kind:
     """One of these words."""
 

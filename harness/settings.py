@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from harness.context.settings import ContextSettings
 from harness.setting_entry import (
     ALL_RULES,
     COMMANDS,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(SkillSettings):
+class Settings(ContextSettings, SkillSettings):
     """The values in force; `load_settings` makes them."""
 
     model_id: str | None = field(
@@ -279,7 +280,7 @@ def _joined(of_entry: Entry, weaker: object, value: object) -> object:
 
 def reference() -> str:
     """The reference page, in Markdown."""
-    sections = [of_entry.section(of.default) for of, of_entry in _entries().values()]
+    sections = [of_entry.section(of.default) for _, (of, of_entry) in sorted(_entries().items())]
     return "\n".join([PAGE_HEAD, *sections])
 
 

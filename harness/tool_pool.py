@@ -12,7 +12,7 @@ import anyio
 
 from coordination.errors import TeamError
 from harness.input_schema import InputSchema
-from harness.results import preview
+from harness.preview import preview
 from harness.tool import Effect, Refusal
 
 if TYPE_CHECKING:

@@ -33,6 +33,13 @@ def resumed_brief(
     )
 
 
+def present_state(run: Run, tasks: Iterable[Task], members: Iterable[Member]) -> str:
+    """What a summary of the lead's history must not lose."""
+    board = [one_line(task) for task in tasks] or ["no tasks yet"]
+    team = [f"{member.name} [{member.state}]" for member in members] or ["nobody"]
+    return "\n".join([f"run {run.id} on branch {run.branch}", "tasks:", *board, "team:", *team])
+
+
 def end_brief(tasks: Iterable[Task], standing: Standing) -> str:
     """Nothing is left to do, or nobody is left to do it."""
     board = "\n".join(escape(one_line(task), quote=False) for task in tasks)

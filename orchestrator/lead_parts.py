@@ -12,10 +12,19 @@ from coordination.interrupts import ask_to_interrupt
 from coordination.liveness import Beat
 from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
 from coordination.mailbox import Inbox
+from coordination.records import MemberState
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
-from harness.assembly import make_model, policy_of, result_limits, skill_tools, tool_context, workspace_tools
+from harness.assembly import (
+    make_compactor,
+    make_model,
+    policy_of,
+    result_limits,
+    skill_tools,
+    tool_context,
+    workspace_tools,
+)
 from harness.catalogs import pinned_catalogs
 from harness.gates import LeaseGate
 from harness.journal import Journal
@@ -24,10 +33,13 @@ from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
+from harness.results import ResultFiles
 from harness.tool_pool import ToolPool
+from harness.tools.compact import compact_tool
 from harness.tools.mail import TeamInbox, send_message
 from harness.tools.tasks import Planning, board_tools, planning_tools
 from harness.tools.team import lead_tools
+from orchestrator.briefs import present_state
 from orchestrator.integration import Integration
 from orchestrator.launchers.local import LocalLauncher
 from orchestrator.lead_work import LeadWork
@@ -43,6 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from coordination.stores import Stores
+    from harness.context.compactor import Compactor
     from harness.recovery import Waiting
     from harness.settings import Settings
     from orchestrator.opening import Opened
@@ -98,7 +111,14 @@ class LeadParts:
         model = make_model(self.settings, on_wait=self._tell_wait)
         desk = self._desk()
         work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
-        pool = self._pool(work)
+        compactor = make_compactor(
+            self.settings,
+            model,
+            ResultFiles(self.opened.team.directory, layout.outputs(self.bearer)),
+            self.stores.events,
+            state=partial(self.off_loop, self._present_state),
+        )
+        pool = self._pool(work, compactor)
         self.interrupt = pool.interrupt
         self._agent = agent = Agent(
             model=model,
@@ -107,6 +127,7 @@ class LeadParts:
             journal=self.journal,
             system=lambda: system_prompt(self._situation(pool, desk)),
             settings=self._agent_settings(),
+            compactor=compactor,
             events=self.stores.events,
             on_text=on_text,
             stopping=stopping,
@@ -180,10 +201,16 @@ class LeadParts:
             proof=self._proof(),
         )
 
-    def _pool(self, work: LeadWork) -> ToolPool:
+    def _present_state(self) -> str:
+        run, stores = self.opened.run, self.stores
+        alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
+        return present_state(run, stores.tasks.all(run.id), alive)
+
+    def _pool(self, work: LeadWork, compactor: Compactor) -> ToolPool:
         planning = Planning(run=self.opened.run.id, checks=tuple(self.opened.run.checks), made=lambda _: None)
         tools = [
             *workspace_tools(self.settings),
+            compact_tool(compactor.ask),
             *board_tools(self.stores.tasks, self.off_loop, work, run=lambda: self.opened.run.id),
             *planning_tools(self.stores.tasks, self.off_loop, planning),
             *lead_tools(self.stores.roster, self.off_loop, self.host),

@@ -51,7 +51,7 @@ DEFAULTS: Mapping[str, Default] = {
         name: Default(Verdict.ALLOW)
         for name in (
             *("create_task", "update_task", "claim_task", "complete_task", "get_task", "list_tasks"),
-            *("list_teammates", "request_plan", "review_plan", "submit_plan", "request_shutdown"),
+            *("compact", "list_teammates", "request_plan", "review_plan", "submit_plan", "request_shutdown"),
         )
     },
 }

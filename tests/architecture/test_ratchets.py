@@ -18,12 +18,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # the accidents of `chaos`, and an orderly end however often a signal comes.
 # Skills are read as people write them, checked, budgeted and pinned (harness/skills, `leadhand skills`).
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
+# The harness keeps conversations within the window (`harness/context`): steps, summary, gauge, journal lines.
 PACKAGES = {
     "coordination": 7250,
-    "harness": 6260,
+    "harness": 7400,
     "workspace": 1550,
-    "agent_worker": 1270,
-    "orchestrator": 5150,
+    "agent_worker": 1350,
+    "orchestrator": 5200,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -8,10 +8,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from coordination.usage import Usage
-from harness.conversation import fault
+from harness.context.compactor import Compactor
+from harness.context.gauge import ContextLimits
+from harness.context.messages import fault
 from harness.journal import Journal
 from harness.loop import Agent, AgentSettings, Incoming
-from harness.model import ModelRequest, NoReply, Reply, ToolUse
+from harness.model import Model, ModelRequest, NoReply, Reply, ToolUse
+from harness.results import ResultFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,6 +70,8 @@ class FakeModel:
         self._on_call = on_call
         self.requests: list[ModelRequest] = []
         self.closed = False
+        self.counts: int | None = None  # what it says when it is asked to count
+        self.counted: list[ModelRequest] = []
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         assert fault(request.messages) is None
@@ -77,6 +82,10 @@ class FakeModel:
             raise reply
         on_text(reply.text)
         return reply
+
+    async def count(self, request: ModelRequest) -> int | None:
+        self.counted.append(request)
+        return self.counts
 
     async def close(self) -> None:
         self.closed = True
@@ -135,11 +144,28 @@ class FakeEvents:
 class AgentUnderTest:
     """An agent with a real journal and doubles for everything else."""
 
-    def __init__(self, team: Team, model: FakeModel, pool: FakePool | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        team: Team,
+        model: Model,
+        pool: FakePool | None = None,
+        *,
+        limits: ContextLimits | None = None,
+        state: str = "",
+        **settings: Any,
+    ) -> None:
         self.model = model
+        self.state = state
         self.pool = pool or FakePool()
         self.inbox = FakeInbox()
         self.events = FakeEvents()
+        self.compactor = Compactor(
+            model=model,
+            outputs=ResultFiles(team.directory, ".team/outputs/alice~7"),
+            limits=limits or ContextLimits(),
+            events=self.events,
+            state=self._state,
+        )
         self.agent = Agent(
             model=model,
             pool=self.pool,
@@ -147,8 +173,12 @@ class AgentUnderTest:
             journal=Journal(team.directory, JOURNAL, team.clock),
             system=lambda: "role=teammate name=alice task=",
             settings=AgentSettings(model="scripted", **settings),
+            compactor=self.compactor,
             events=self.events,
         )
+
+    async def _state(self) -> str:
+        return self.state
 
     def texts_of_request(self, number: int) -> list[str]:
         """The user-side texts of a request, from 0."""

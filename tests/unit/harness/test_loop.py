@@ -8,7 +8,8 @@ import anyio
 import pytest
 
 from coordination.usage import Usage
-from harness.conversation import OUTCOME_UNKNOWN, history
+from harness.context.conversation import Conversation, history
+from harness.context.messages import OUTCOME_UNKNOWN
 from harness.journal import read
 from harness.loop import Ended, Incoming
 from harness.model import CredentialsRefused, ImproperEnd, Reply
@@ -203,7 +204,7 @@ async def test_an_agent_can_go_on_from_messages_of_before(team: Team) -> None:
     first = AgentUnderTest(team, FakeModel(says("hello")))
     await first.agent.run(GO)
     second = AgentUnderTest(team, FakeModel(says("again")))
-    second.agent.messages += history(read(team.directory, JOURNAL))
+    second.agent.conversation = Conversation.of(read(team.directory, JOURNAL))
     await second.agent.run([Incoming(text="more")])
     assert second.texts_of_request(0) == ["go", "more"]
 

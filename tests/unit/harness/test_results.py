@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.results import ResultFiles, preview
+from harness.preview import preview
+from harness.results import ResultFiles
 
 if TYPE_CHECKING:
     from coordination.team_root import Team

@@ -1,18 +1,24 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from coordination.usage import Usage
-from harness.model import Reply
+from harness.model import ModelRequest, Reply
 from harness.playbook import Playbook
-from harness.scripted_model import NoRuleFits, Script, UnfitMessages, what_is_seen
+from harness.scripted_model import NoRuleFits, Script, ScriptedModel, UnfitMessages, what_is_seen
 from tests.support.model import after, calls, says
 
 ALICE = "role=teammate name=alice task=task_1\nYou work."
 BOB = "role=teammate name=bob task=task_2\nYou work."
 GO = [{"role": "user", "content": "go"}]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 def script(rules: str) -> Script:
@@ -91,12 +97,21 @@ def test_results_written_as_blocks_are_seen_too() -> None:
     assert what_is_seen("", messages)["last_result"] == "as a block"
 
 
-def test_usage_is_estimated_with_a_warm_cache_unless_the_rule_says_it() -> None:
-    estimate = script("- say: x").answer(ALICE, after(calls("look"), "r" * 4000)).usage
-    assert 1000 < estimate.input_tokens < 1100
-    assert estimate.cache_read_tokens > 0
-    told = script("- {say: x, usage: {input_tokens: 7, cache_write_tokens: 9}}").answer(ALICE, GO).usage
-    assert told == Usage(input_tokens=7, cache_write_tokens=9)
+def test_usage_is_what_the_rule_says() -> None:
+    told = script("- {say: x, usage: {input_tokens: 7, cache_write_tokens: 9}}").answer(ALICE, GO)
+    assert (told.usage, told.counts_input) == (Usage(input_tokens=7, cache_write_tokens=9), False)
+
+
+@pytest.mark.anyio
+async def test_without_a_word_of_the_rule_usage_is_that_of_a_cache() -> None:
+    model = ScriptedModel(Playbook.parse("{format: 1, rules: [{say: x}]}"))
+    messages = after(calls("look"), "r" * 4000)
+    request = ModelRequest(model="scripted", system=ALICE, messages=messages[:1], max_tokens=10)
+    first = (await model.reply(request, lambda _: None)).usage
+    second = (await model.reply(replace(request, messages=messages), lambda _: None)).usage
+    assert (first.cache_read_tokens, first.input_tokens) == (0, 0)
+    assert second.cache_read_tokens == first.cache_write_tokens
+    assert second.cache_write_tokens > 1000
 
 
 def test_a_request_that_no_rule_fits_is_shown() -> None:

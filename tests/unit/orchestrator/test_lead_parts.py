@@ -42,6 +42,7 @@ TOOLS = [
     "edit_file",
     "glob",
     "grep",
+    "compact",
     "list_tasks",
     "get_task",
     "claim_task",

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.conversation import OUTCOME_UNKNOWN, fault, fold, history, open_calls
+from harness.context.conversation import Conversation, history
+from harness.context.messages import OUTCOME_UNKNOWN, fault, open_calls
 from tests.support.model import after, calls, says
 
 CALL = calls("look")
@@ -41,10 +42,10 @@ def test_blank_texts_are_not_sent() -> None:
         line("mail", text=" \n"),
         line("assistant", content=[text(""), *CALL.content]),
     ]
-    messages: list[dict[str, Any]] = []
+    conversation = Conversation()
     for each in lines:
-        fold(messages, each)
-    assert messages == [
+        conversation.take(each)
+    assert conversation.messages == [
         {"role": "user", "content": [text("go")]},
         {"role": "assistant", "content": CALL.content},
     ]

@@ -1,0 +1,101 @@
+"""The messages of a conversation: how they grow line by line of the journal, and what they weigh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.context.edits import Edit, with_edits
+from harness.context.messages import Block, Message, is_blank, open_calls, size_of, unknown_outcomes
+from harness.context.summary import compacted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+REQUEST_KIND = "user"  # of the lines that have instruction rank
+
+
+class Conversation:
+    """What the model is sent, fit to be sent but for calls that still run."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.requests: list[str] = []  # with instruction rank, in order
+        self.characters = 0  # of the messages; an image counts as what it costs
+
+    @classmethod
+    def of(cls, lines: Iterable[dict[str, Any]]) -> Self:
+        """The last conversation in the lines, with every call answered."""
+        conversation = cls()
+        for line in lines:
+            conversation.take(line)
+        unanswered = open_calls(conversation.messages)
+        if unanswered:
+            conversation.take({"kind": "tool_results", "content": unknown_outcomes(unanswered)})
+        return conversation
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Go on by what the line says: user-side lines gather in one message, results first."""
+        match line["kind"]:
+            case "conversation":
+                self._begin(line)
+            case "assistant":
+                content = [block for block in line["content"] if not is_blank(block)]
+                if content:
+                    self.messages.append({"role": "assistant", "content": content})
+                    self._weigh(content)
+            case "tool_results":
+                self._user_message()["content"][:0] = line["content"]
+                self._weigh(line["content"])
+            case "context":
+                self._shrink(line)
+            case kind:
+                self._hear(kind, line.get("text"))
+
+    def _begin(self, line: dict[str, Any]) -> None:
+        """A conversation begins: empty, or with what one of before had come to."""
+        self.messages = list(line.get("messages", ()))
+        self.requests = list(line.get("requests", ()))
+        self._weigh_all()
+
+    def _hear(self, kind: str, text: object) -> None:
+        if not isinstance(text, str) or not text.strip():
+            return
+        block = {"type": "text", "text": text}
+        self._user_message()["content"].append(block)
+        self._weigh([block])
+        if kind == REQUEST_KIND:
+            self.requests.append(text)
+
+    def _shrink(self, line: dict[str, Any]) -> None:
+        match line["step"]:
+            case "edits":
+                edits = [Edit.from_json(edit) for edit in line["edits"]]
+                self.messages = with_edits(self.messages, edits)
+            case "trim":
+                head, tail = line["head"], line["tail"]
+                *before, last = self.messages[:head]
+                note = {"type": "text", "text": line["note"]}
+                joined = {**last, "content": [*last["content"], note]}
+                self.messages = [*before, joined, *self.messages[tail:]]
+            case "summary":
+                self.messages = compacted(line["text"], self.messages[line["tail"] :])
+        self._weigh_all()
+
+    def _user_message(self) -> Message:
+        if not self.messages or self.messages[-1]["role"] != "user":
+            self.messages.append({"role": "user", "content": []})
+        return self.messages[-1]
+
+    def _weigh(self, blocks: list[Block]) -> None:
+        self.characters += sum(map(size_of, blocks))
+
+    def _weigh_all(self) -> None:
+        self.characters = 0
+        for message in self.messages:
+            self._weigh(message["content"])
+
+
+def history(lines: Iterable[dict[str, Any]]) -> list[Message]:
+    """The messages of the last conversation in `lines`, fit to be sent, with every call answered."""
+    return Conversation.of(lines).messages

@@ -1,0 +1,80 @@
+"""How full the model's window is: measured by the last reply, estimated from there on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coordination.usage import Usage
+
+CHARACTERS_PER_TOKEN = 4.0  # the usual rule of thumb, until something was measured
+FEWEST_PER_TOKEN, MOST_PER_TOKEN = 2.0, 6.0  # what a measurement may move it to
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextLimits:
+    """When a history is made shorter, and by how much; shares are of the window."""
+
+    window_tokens: int = 200_000
+    reply_tokens: int = 8000  # room that the reply needs
+    shorten_percent: int = 60
+    summarize_percent: int = 80
+    kept_percent: int = 10  # newest part that a summary leaves as it is
+    worthwhile_percent: int = 5  # freeing less is not worth a cold cache
+    new_results_characters: int = 200_000  # of results that arrive together
+    preview_characters: int = 2000
+    kept_messages: int = 200
+    kept_results: int = 3
+    kept_images: int = 20
+    kept_image_bytes: int = 20_000_000  # a server takes 32 MB in all
+    request_characters: int = 20_000
+    summary_tokens: int = 2000
+    summarized_characters: int = 80_000
+
+    @property
+    def room(self) -> int:
+        """Tokens for the request."""
+        return max(1000, self.window_tokens - self.reply_tokens)
+
+    def share(self, percent: int) -> int:
+        """Tokens that so many percent of the room are."""
+        return self.room * percent // 100
+
+
+class Gauge:
+    """Tokens of the next request, from its characters and what replies reported."""
+
+    def __init__(self) -> None:
+        self._tokens: int | None = None
+        self._characters = 0
+        self._per_token = CHARACTERS_PER_TOKEN
+
+    @property
+    def is_measured(self) -> bool:
+        return self._tokens is not None
+
+    def measure(self, tokens: int, characters: int) -> None:
+        """So many characters were so many tokens."""
+        self._tokens, self._characters = tokens, characters
+        if tokens > 0:
+            self._per_token = min(MOST_PER_TOKEN, max(FEWEST_PER_TOKEN, characters / tokens))
+
+    def forget(self) -> None:
+        """The history is another one; only what a token weighs is still known."""
+        self._tokens = None
+
+    def tokens(self, characters: int) -> int:
+        """What so many characters will be."""
+        if self._tokens is None:
+            return int(characters / self._per_token)
+        return max(0, self._tokens + int((characters - self._characters) / self._per_token))
+
+    def characters(self, tokens: int) -> int:
+        """How many characters so many tokens are."""
+        return int(tokens * self._per_token)
+
+
+def sent_tokens(usage: Usage) -> int:
+    """Everything that was in the window when the reply began."""
+    return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
