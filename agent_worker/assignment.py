@@ -16,6 +16,7 @@ from harness.tool import NoWorkingDirectory, ToolFailure
 from workspace.desk import HandedIn, NoTask, checks_of, kept_branch
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from agent_worker.lease_keeper import LeaseKeeper
@@ -54,6 +55,7 @@ class Assignment:
         meter: MeteredModel,
         proof: Proof,
         former: Member | None = None,
+        end_background: Callable[[str], Awaitable[None]],
     ) -> None:
         """`former` is the dead process of the same name that this one goes on for."""
         self.asked_lead = False  # the model sent the lead a message since this was last cleared
@@ -66,6 +68,7 @@ class Assignment:
         self._meter = meter
         self._proof = proof
         self._former = former
+        self._end_background = end_background
 
     @property
     def task(self) -> Task | None:
@@ -158,6 +161,11 @@ class Assignment:
             self._keeper.loses(task.id, task.token)
         return problem
 
+    async def declare(self, *, waiting_on: str | None) -> None:
+        """The roster says what the teammate waits for, or that it does not."""
+        me = self._desk.claimant
+        await self._off_loop(self._stores.roster.update, me.name, me.incarnation, waiting_on=waiting_on)
+
     # handing in
 
     async def complete(self, summary: str) -> str:
@@ -245,6 +253,7 @@ class Assignment:
 
     async def give_back(self, why: str) -> None:
         """The task is on the board again, with what was done kept in a commit."""
+        await self._end_background(why)  # before the tree is kept: nothing writes to it any more
         task = self._desk.task
         if task and task.status is Status.IN_PROGRESS:
             marks = {"task": task.id, "subject": task.subject}
@@ -257,6 +266,7 @@ class Assignment:
 
     async def leave(self) -> None:
         """The teammate works nowhere any more."""
+        await self._end_background("its task was left")
         self._desk.leave()
         self._keeper.holds(None, None)
         await self._off_loop(self._stores.tasks.refresh_views)

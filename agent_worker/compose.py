@@ -23,6 +23,7 @@ from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
 from harness.assembly import (
+    agent_settings,
     make_compactor,
     make_model,
     policy_of,
@@ -34,13 +35,15 @@ from harness.assembly import (
 from harness.catalogs import pinned_catalogs
 from harness.gates import LeaseGate, PlanGate
 from harness.journal import Journal
-from harness.loop import Agent, AgentSettings
+from harness.loop import Agent
 from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
 from harness.results import ResultFiles
+from harness.sources import Sources
 from harness.tool_pool import ToolPool
+from harness.tools.background import Background, BackgroundLimits
 from harness.tools.mail import TeamInbox, send_message
 from harness.tools.tasks import board_tools
 from harness.tools.team import submit_plan
@@ -97,6 +100,7 @@ class Teammate:
         """The loop of this teammate, ready to run."""
         model = make_model(self._settings, on_wait=self._tell_wait)
         desk = self._desk()
+        background = self._background(desk)
         plan = PlanOfTask(self.stores, desk, self._off_loop)
         assignment = Assignment(
             self.stores,
@@ -108,10 +112,11 @@ class Teammate:
             meter=model,
             proof=self._proof(),
             former=self._former,
+            end_background=background.kill_all,
         )
         inbox = TeamInbox(self._box(self._account.positions), self._off_loop, self._journal)
-        self._pool = pool = self._tool_pool(assignment, plan)
-        self._agent = agent = self._make_agent(model, desk, plan, inbox)
+        self._pool = pool = self._tool_pool(assignment, plan, background)
+        self._agent = agent = self._make_agent(model, desk, plan, Sources(inbox, background))
         return Worker(
             stores=self.stores,
             pulse=self._pulse,
@@ -119,11 +124,12 @@ class Teammate:
             plan=plan,
             agent=agent,
             inbox=inbox,
+            background=background,
             lookout=self._lookout(pool),
             keeper=self.keeper,
         )
 
-    def _make_agent(self, model: MeteredModel, desk: Desk, plan: PlanOfTask, inbox: TeamInbox) -> Agent:
+    def _make_agent(self, model: MeteredModel, desk: Desk, plan: PlanOfTask, news: Sources) -> Agent:
         assert self._pool is not None
         pool = self._pool
         compactor = make_compactor(
@@ -137,10 +143,10 @@ class Teammate:
         return Agent(
             model=model,
             pool=pool,
-            inbox=inbox,
+            inbox=news,
             journal=self._journal,
             system=lambda: system_prompt(self._situation(desk, pool.names)),
-            settings=self._agent_settings(),
+            settings=agent_settings(self._settings, self._member.model),
             compactor=compactor,
             events=self.stores.events,
             on_text=lambda _: self.keeper.checkpoint(),
@@ -194,6 +200,18 @@ class Teammate:
             proof=self._proof(),
         )
 
+    def _background(self, desk: Desk) -> Background:
+        background = Background(
+            self.stores.again().jobs,
+            self._team.directory,
+            limits=BackgroundLimits.of(self._settings),
+            record=self.stores.events.record,
+            ring=self._pulse.ring,
+            task=lambda: desk.task.id if desk.task else None,
+        )
+        background.recover(self.stores.roster.bearers(self._member)[1:])
+        return background
+
     def _must_stop_checks(self) -> bool:
         is_interrupted = self._pool is not None and self._pool.is_interrupted
         return self._shutdown.at_once or self.keeper.is_lost or is_interrupted
@@ -212,9 +230,9 @@ class Teammate:
             ttl_seconds=ttl,
         )
 
-    def _tool_pool(self, assignment: Assignment, plan: PlanOfTask) -> ToolPool:
+    def _tool_pool(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> ToolPool:
         tools = [
-            *workspace_tools(self._settings),
+            *workspace_tools(self._settings, background),
             *board_tools(
                 self.stores.tasks,
                 self._off_loop,
@@ -267,13 +285,6 @@ class Teammate:
         journal = Journal(self._team.directory, path, self._team.clock, secrets=secrets)
         journal.append(CHECKPOINT_KIND, **self._account.checkpoint())
         return journal
-
-    def _agent_settings(self) -> AgentSettings:
-        return AgentSettings(
-            model=self._member.model or self._settings.model_id or "",
-            max_tokens=self._settings.max_tokens,
-            max_rounds=self._settings.max_rounds,
-        )
 
     def _situation(self, desk: Desk, tools: Sequence[str]) -> Situation:
         task = desk.task

@@ -10,14 +10,17 @@ import anyio.to_thread
 
 from agent_worker.briefing import not_completed, plan_decided
 from coordination.errors import TeamError, first_of
+from coordination.mail_positions import DELIVERY_KIND
 from coordination.records import PlanState, Status
 from harness.context.conversation import REQUEST_KIND
 from harness.loop import Ended, Incoming
+from harness.sources import Sources
 from harness.stop_signals import until_stopped
 from harness.tools.mail import TOLD_BY_HOST
 
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Awaitable, Callable
 
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
     from harness.loop import Agent, TurnOutcome
     from harness.pulse import Pulse
+    from harness.tools.background import Background
     from harness.tools.mail import TeamInbox
 
 ANSWER_PATIENCE_SECONDS = 600.0  # how long a question to the lead holds a task up (DESIGN 6: 10 min)
@@ -49,6 +53,7 @@ class Worker:
         plan: PlanOfTask,
         agent: Agent,
         inbox: TeamInbox,
+        background: Background,
         lookout: Lookout,
         keeper: LeaseKeeper,
     ) -> None:
@@ -58,6 +63,8 @@ class Worker:
         self._plan = plan
         self._agent = agent
         self._inbox = inbox
+        self._background = background
+        self._news = Sources(inbox, background)
         self._lookout = lookout
         self._keeper = keeper
         self._give_ups = 0
@@ -82,6 +89,7 @@ class Worker:
         async with anyio.create_task_group() as group:
             self._scope = group.cancel_scope
             group.start_soon(self._lookout.keep_looking)
+            group.start_soon(self._background.serve)
             try:
                 await self._serve()
             finally:
@@ -117,13 +125,13 @@ class Worker:
 
     async def _answer_mail(self) -> bool:
         """What arrived while the teammate was idle is in the conversation; answered where it asks for it."""
-        incoming = await self._inbox.take()
+        incoming = await self._news.take()
         if not incoming:
             return False
-        if all(item.journal["message"]["type"] in NO_ANSWER_NEEDED for item in incoming):
-            await self._agent.hear(incoming)
-        else:
+        if any(map(_asks_for_an_answer, incoming)):
             await self._agent.run(incoming)
+        else:
+            await self._agent.hear(incoming)
         return True
 
     async def _idle(self, seen: int) -> None:
@@ -164,6 +172,8 @@ class Worker:
         return await self._until_handed_in()
 
     async def _until_handed_in(self) -> str:
+        if self._background.running and await self._until_news():
+            return "[A background command has ended, or mail has come] go on with your task."
         if self._assignment.asked_lead and self._lead_answers() and await self._until_answered():
             return "[Mail has come] go on with your task."
         task = await self._assignment.ended_without()
@@ -185,24 +195,40 @@ class Worker:
         await self._rest(REST_SECONDS)
 
     async def _until_decided(self) -> str:
-        """Wait, without a model call, until the plan has its decision."""
-        while not self._lookout.is_over(has_task=True):
-            seen = self._pulse.count
-            state = await self._plan.state()
-            if state is not PlanState.PENDING:
-                decision = await self._plan.decision()
-                return plan_decided(decision) if decision else "[Plan void] a new plan is wanted."
-            self._keeper.checkpoint()
-            await self._pulse.wait(seen, self._lookout.interval)
-        return ""
+        await self._wait("the decision on its plan", self._is_decided)
+        if await self._plan.state() is PlanState.PENDING:
+            return ""
+        decision = await self._plan.decision()
+        return plan_decided(decision) if decision else "[Plan void] a new plan is wanted."
+
+    async def _is_decided(self) -> bool:
+        return await self._plan.state() is not PlanState.PENDING
 
     async def _until_answered(self) -> bool:
-        """Wait, without a model call, for mail that may answer the question; False when none came."""
+        """Mail has come that may answer the question; False when none came."""
         with anyio.move_on_after(ANSWER_PATIENCE_SECONDS):
-            while not self._lookout.is_over(has_task=True):
-                seen = self._pulse.count
-                if await self._inbox.has_new():
-                    return True
-                self._keeper.checkpoint()
-                await self._pulse.wait(seen, self._lookout.interval)
+            return await self._wait("an answer of the lead", self._inbox.has_new)
+        await self._assignment.declare(waiting_on=None)
         return False
+
+    async def _until_news(self) -> bool:
+        return await self._wait(f"the end of {', '.join(self._background.running)}", self._has_news)
+
+    async def _has_news(self) -> bool:
+        return self._background.has_news or await self._inbox.has_new()
+
+    async def _wait(self, for_what: str, is_there: Callable[[], Awaitable[bool]]) -> bool:
+        """Wait without a model call, as the roster then says; False when the process has to end before."""
+        await self._assignment.declare(waiting_on=for_what)
+        seen = self._pulse.count
+        while not (there := await is_there()) and not self._lookout.is_over(has_task=True):
+            self._keeper.checkpoint()
+            await self._pulse.wait(seen, self._lookout.interval)
+            seen = self._pulse.count
+        await self._assignment.declare(waiting_on=None)
+        return there
+
+
+def _asks_for_an_answer(item: Incoming) -> bool:
+    """True for mail that somebody wrote; what else arrives without a task is only to be known."""
+    return item.kind == DELIVERY_KIND and item.journal["message"]["type"] not in NO_ANSWER_NEEDED

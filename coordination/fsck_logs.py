@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from coordination import layout
+from coordination.background import JobRules
 from coordination.errors import InvalidRecord, NewerFormat, NotRegularFile, StateUnreadable
 from coordination.finding import Finding, error, note, warning
 from coordination.leadership import TermRules
@@ -71,6 +72,7 @@ _PARENTS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     (layout.TASK_LOGS, layout.TASK_ID, "no task has such an id"),
     (layout.REQUESTS, layout.REQUEST_ID, "no question has such an id"),
     (layout.RUNS, layout.RUN_ID, "no run has such an id"),
+    (layout.BACKGROUND, layout.JOB_ID, "no background command has such an id"),
     (
         layout.MEMBERS,
         re.compile(r"[a-z0-9_-]{1,64}|.*~[0-9]+\.beat"),
@@ -107,6 +109,8 @@ def _places(stores: Stores, board: TaskBoard) -> Iterator[_Place]:
     for request in _named(directory, layout.REQUESTS, layout.REQUEST_ID):
         path = layout.request_log(request)
         yield place(path, f"request/{request}", RequestRules(request), lambda _: None)
+    for job in _named(directory, layout.BACKGROUND, layout.JOB_ID):
+        yield place(layout.job_log(job), f"background/{job}", JobRules(job), lambda _: None)
     for run in _named(directory, layout.RUNS, layout.RUN_ID):
         yield place(
             layout.run_log(run),

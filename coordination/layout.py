@@ -23,6 +23,7 @@ MAILBOXES = "mailboxes"
 MEMBERS = ".team/members"
 REQUESTS = ".team/requests"
 RUNS = ".team/runs"
+BACKGROUND = ".team/background"
 EVENTS = ".team/events"
 LOGS = ".team/logs"
 TRANSCRIPTS = ".team/transcripts"
@@ -34,13 +35,15 @@ VERIFY_TREE = ".worktrees/.verify"
 MERGE_TREE = ".worktrees/.merge"
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
 SECOND_LEVEL = (
-    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED),
+    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, BACKGROUND, EVENTS, LOGS, TRANSCRIPTS, OUTPUTS),
+    PINNED,
     *(GRAPH_LOG, TASK_LOGS, READY),
 )
 
 TASK_ID = re.compile(r"task_[0-9a-f]{8}")
 REQUEST_ID = re.compile(r"req_[0-9a-f]{8}")
 RUN_ID = re.compile(r"run_[0-9a-f]{8}")
+JOB_ID = re.compile(r"bg_[0-9a-f]{8}")
 MEMBER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 RECORD_NAME = re.compile(r"([1-9][0-9]{0,8})\.json")
 BEARER = re.compile(r"([A-Za-z0-9_-]{1,64})~([0-9]+)")
@@ -109,6 +112,10 @@ def request_log(request: str) -> str:
 
 def run_log(run: str) -> str:
     return f"{RUNS}/{run}"
+
+
+def job_log(job: str) -> str:
+    return f"{BACKGROUND}/{job}"
 
 
 def plan(task: str, token: int, number: int) -> str:

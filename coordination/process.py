@@ -56,7 +56,11 @@ def _start_mark_without_procfs(pid: int) -> str | None:
 
 def this_process() -> ProcessIdentity:
     """The identity of the caller; never cached, since a fork changes it."""
-    pid = os.getpid()
+    return process_here(os.getpid())
+
+
+def process_here(pid: int) -> ProcessIdentity:
+    """The identity of a process that the caller can see; one that has ended is dead to everybody."""
     return ProcessIdentity(
         host=platform.node(),
         boot=_boot(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from coordination.background import Jobs
 from coordination.events import EventLog
 from coordination.leadership import Leadership
 from coordination.outbox import Outbox, person_outbox
@@ -30,6 +31,7 @@ class Stores:
     requests: Requests
     runs: Runs
     outbox: Outbox
+    jobs: Jobs
     events: EventLog
 
     def check_term(self) -> None:
@@ -55,5 +57,6 @@ def open_stores(team: Team, actor: str, *, events: EventLog | None = None) -> St
         requests=Requests(team, actor, term),
         runs=Runs(team, actor, term),
         outbox=person_outbox(team, roster) if actor == PERSON else Outbox(team, actor, roster),
+        jobs=Jobs(team, actor),
         events=events or EventLog(team.directory, team.clock, actor),
     )

@@ -9,6 +9,7 @@ from harness.anthropic_model import AnthropicModel
 from harness.context.compactor import Compactor
 from harness.context.gauge import ContextLimits
 from harness.endpoint import DEFAULT_ADDRESS, Endpoint
+from harness.loop import AgentSettings
 from harness.metered_model import MeteredModel
 from harness.permissions.judge import Policy
 from harness.permissions.rules import parse_rules
@@ -17,6 +18,7 @@ from harness.results import ResultFiles
 from harness.skills.loading import SkillLoader
 from harness.tool import ToolContext
 from harness.tool_pool import ResultLimits
+from harness.tools.background_tools import background_tools
 from harness.tools.files import FileLimits, file_tools
 from harness.tools.search import SearchLimits, grep_tool
 from harness.tools.shell import ShellLimits, bash_tool
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from harness.settings import Settings
     from harness.skills.catalog import Catalog
     from harness.tool import Record, Tool
+    from harness.tools.background import Background
 
 
 def make_model(settings: Settings, *, on_wait: Callable[[Waiting], None]) -> MeteredModel:
@@ -69,8 +72,15 @@ def make_compactor(
     return Compactor(model=model, outputs=outputs, limits=limits, events=events, state=state, on_text=on_text)
 
 
-def workspace_tools(settings: Settings) -> list[Tool]:
-    """Shell, files and search, within the limits of the settings."""
+def agent_settings(settings: Settings, model: str | None) -> AgentSettings:
+    """What an agent of this model is run with."""
+    return AgentSettings(
+        model=model or settings.model_id or "", max_tokens=settings.max_tokens, max_rounds=settings.max_rounds
+    )
+
+
+def workspace_tools(settings: Settings, background: Background | None = None) -> list[Tool]:
+    """Shell, files and search, within the limits of the settings; without `background` nothing runs on."""
     shell = ShellLimits(
         timeout_seconds=settings.bash_timeout_seconds,
         max_timeout_seconds=settings.bash_max_timeout_seconds,
@@ -82,7 +92,10 @@ def workspace_tools(settings: Settings) -> list[Tool]:
         matches=settings.search_matches,
     )
     search = SearchLimits(matches=settings.search_matches, timeout_seconds=settings.search_timeout_seconds)
-    return [bash_tool(shell), *file_tools(files), grep_tool(search)]
+    tools = [*file_tools(files), grep_tool(search)]
+    if background is None:
+        return [bash_tool(shell), *tools]
+    return [bash_tool(shell, background.placeholder), *tools, *background_tools(background)]
 
 
 def policy_of(settings: Settings, role: str) -> Policy:

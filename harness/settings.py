@@ -33,6 +33,7 @@ from harness.setting_sources import (
     values_of,
 )
 from harness.skills.settings import SkillSettings
+from harness.tool_settings import ToolSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(ContextSettings, SkillSettings):
+class Settings(ContextSettings, SkillSettings, ToolSettings):
     """The values in force; `load_settings` makes them."""
 
     model_id: str | None = field(
@@ -173,57 +174,6 @@ class Settings(ContextSettings, SkillSettings):
     )
     deny: tuple[str, ...] = field(
         default=(), metadata=entry("permissions.deny", ALL_RULES, "Calls that are refused.")
-    )
-    bash_timeout_seconds: int = field(
-        default=120,
-        metadata=entry("tool.bash.timeout_seconds", whole(1), "Time limit of a command.", unit="s"),
-    )
-    bash_max_timeout_seconds: int = field(
-        default=600,
-        metadata=entry(
-            "tool.bash.max_timeout_seconds", whole(1), "Longest limit that a call may ask for.", unit="s"
-        ),
-    )
-    bash_kept_bytes: int = field(
-        default=8_000_000,
-        metadata=entry(
-            "tool.bash.kept_bytes",
-            whole(1000),
-            "Output of a command that is kept: half from its begin, half from its end.",
-            unit="bytes",
-        ),
-    )
-    result_inline_characters: int = field(
-        default=30_000,
-        metadata=entry(
-            "tool.result.inline_characters",
-            whole(1000),
-            "Longest result that the model sees whole; a longer one goes to a file.",
-            unit="characters",
-        ),
-    )
-    result_preview_characters: int = field(
-        default=2000,
-        metadata=entry(
-            "tool.result.preview_characters",
-            whole(100),
-            "What it sees of a longer one, half from its begin, half from its end.",
-            unit="characters",
-        ),
-    )
-    read_lines: int = field(
-        default=2000,
-        metadata=entry(
-            "tool.read_file.lines", whole(1), "Lines of one read, if not asked otherwise.", unit="lines"
-        ),
-    )
-    search_matches: int = field(
-        default=500,
-        metadata=entry("tool.search.matches", whole(1), "Lines in a result of glob or grep.", unit="lines"),
-    )
-    search_timeout_seconds: int = field(
-        default=30,
-        metadata=entry("tool.search.timeout_seconds", whole(1), "Time limit of a search.", unit="s"),
     )
     file_digest: str = ""  # of `leadhand.yaml` as it was read
 

@@ -34,6 +34,8 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "told_lead": "tells the lead: {text}",
     "late_result": "hands {subject} in too late: {why}",
     "merged": "merges {subject} as {commit:.10}",
+    "background_started": "starts in the background: {command}",
+    "background_ended": "has the end of {job}: {how}",
     "merge_held": "cannot merge {subject}: {why}",
     "sent_back": "sends {subject} back: {why}",
     "member_lost": "closes the name {member}: {why}",

@@ -83,6 +83,8 @@ class Lead:
                     self._scope.cancel()
                 group.start_soon(self._watch)
                 group.start_soon(self._integrate)
+                if conversation:
+                    group.start_soon(conversation.jobs.serve)
                 self._code = await self._lead(conversation, incoming)
                 group.cancel_scope.cancel()
         except* TeamError:
@@ -162,13 +164,14 @@ class Lead:
     async def _turn(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
         outcome = await conversation.agent.run(incoming)
         self._console.flush()
-        await conversation.work.end_turn()
+        if not conversation.jobs.running:  # its tree is theirs to work in until they have ended
+            await conversation.work.end_turn()
         if outcome.ended is Ended.GAVE_UP:
             raise ModelGaveUp(cause=outcome.why, exit_code=code_of(outcome.error))
         self._words = outcome.text or self._words
 
     async def _take_mail(self, conversation: Conversation | None) -> bool:
-        incoming = await self._parts.inbox.take()
+        incoming = await (conversation.news if conversation else self._parts.inbox).take()
         if not incoming:
             return False
         if conversation:
@@ -220,6 +223,8 @@ class Lead:
         )
 
     async def _is_over(self, state: Standing, conversation: Conversation | None) -> bool:
+        if conversation and (conversation.jobs.running or conversation.jobs.has_news):
+            return False
         if state is Standing.GOING or (state is Standing.WAITING and self._can_wait):
             return False
         return state is not Standing.STUCK or not await self._call_for_members(conversation)

@@ -17,6 +17,7 @@ from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
 from harness.assembly import (
+    agent_settings,
     make_compactor,
     make_model,
     policy_of,
@@ -28,13 +29,15 @@ from harness.assembly import (
 from harness.catalogs import pinned_catalogs
 from harness.gates import LeaseGate
 from harness.journal import Journal
-from harness.loop import Agent, AgentSettings
+from harness.loop import Agent
 from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
 from harness.results import ResultFiles
+from harness.sources import Sources
 from harness.tool_pool import ToolPool
+from harness.tools.background import Background, BackgroundLimits
 from harness.tools.compact import compact_tool
 from harness.tools.mail import TeamInbox, send_message
 from harness.tools.tasks import Planning, board_tools, planning_tools
@@ -69,6 +72,8 @@ class Conversation:
 
     agent: Agent
     work: LeadWork
+    jobs: Background
+    news: Sources  # mail, and the ends of background commands
 
 
 class LeadParts:
@@ -118,21 +123,35 @@ class LeadParts:
             self.stores.events,
             state=partial(self.off_loop, self._present_state),
         )
-        pool = self._pool(work, compactor)
+        jobs = self._jobs(desk)
+        news = Sources(self.inbox, jobs)
+        pool = self._pool(work, compactor, jobs)
         self.interrupt = pool.interrupt
         self._agent = agent = Agent(
             model=model,
             pool=pool,
-            inbox=self.inbox,
+            inbox=news,
             journal=self.journal,
             system=lambda: system_prompt(self._situation(pool, desk)),
-            settings=self._agent_settings(),
+            settings=agent_settings(self.settings, self.opened.run.model),
             compactor=compactor,
             events=self.stores.events,
             on_text=on_text,
             stopping=stopping,
         )
-        return Conversation(agent=agent, work=work)
+        return Conversation(agent=agent, work=work, jobs=jobs, news=news)
+
+    def _jobs(self, desk: Desk) -> Background:
+        jobs = Background(
+            self.stores.again().jobs,
+            self.opened.team.directory,
+            limits=BackgroundLimits.of(self.settings),
+            record=self.stores.events.record,
+            ring=self.pulse.ring,
+            task=lambda: desk.task.id if desk.task else None,
+        )
+        jobs.recover(list(self._former_leads()))
+        return jobs
 
     def _tell_wait(self, waiting: Waiting) -> None:
         self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
@@ -206,10 +225,10 @@ class LeadParts:
         alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
         return present_state(run, stores.tasks.all(run.id), alive)
 
-    def _pool(self, work: LeadWork, compactor: Compactor) -> ToolPool:
+    def _pool(self, work: LeadWork, compactor: Compactor, jobs: Background) -> ToolPool:
         planning = Planning(run=self.opened.run.id, checks=tuple(self.opened.run.checks), made=lambda _: None)
         tools = [
-            *workspace_tools(self.settings),
+            *workspace_tools(self.settings, jobs),
             compact_tool(compactor.ask),
             *board_tools(self.stores.tasks, self.off_loop, work, run=lambda: self.opened.run.id),
             *planning_tools(self.stores.tasks, self.off_loop, planning),
@@ -235,13 +254,6 @@ class LeadParts:
             context=context,
             record=self.stores.events.record,
             limits=result_limits(self.settings),
-        )
-
-    def _agent_settings(self) -> AgentSettings:
-        return AgentSettings(
-            model=self.opened.run.model,
-            max_tokens=self.settings.max_tokens,
-            max_rounds=self.settings.max_rounds,
         )
 
     def _situation(self, pool: ToolPool, desk: Desk) -> Situation:

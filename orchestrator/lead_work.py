@@ -64,6 +64,8 @@ class LeadWork:
             raise ToolFailure(
                 code="plan_required", detail="the task needs a reviewed plan; leave it to a teammate"
             )
+        if tasks.get(task_id).status is Status.HELD:  # the lead has made it for itself
+            tasks.publish([task_id])
         task = tasks.claim(task_id, self._desk.claimant)
         self._desk.sit_down(task, self._stores.runs.get(self._run))
         return self._desk.tree

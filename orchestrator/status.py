@@ -96,7 +96,14 @@ def _member(stores: Stores, member: Member) -> dict[str, Any]:
     bearer = layout.bearer(member.name, member.incarnation or 0)
     beat = (read_beat(stores.team, bearer) or b"").decode("ascii", "replace").split()
     task = beat[1] if state == "alive" and len(beat) > 1 and layout.TASK_ID.fullmatch(beat[1]) else None
-    return {"name": member.name, "role": member.role, "state": state, "task": task, "why": member.why}
+    return {
+        "name": member.name,
+        "role": member.role,
+        "state": state,
+        "task": task,
+        "waiting_on": member.waiting_on if state == "alive" else None,
+        "why": member.why,
+    }
 
 
 def _question(asked: RequestState) -> dict[str, Any]:
@@ -143,6 +150,8 @@ def _task_row(task: dict[str, Any]) -> str:
 
 def _member_row(member: dict[str, Any]) -> str:
     doing = member["task"] or member["why"] or "-"
+    if member["waiting_on"]:
+        doing += f", waits for {member['waiting_on']}"
     return f"{member['name']:<12} {member['state']:<10} {member['role']:<10} {doing}"
 
 

@@ -8,8 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from coordination import layout
+from coordination.child import end_group
 from coordination.errors import UsageError
-from coordination.process import known_dead, this_process
+from coordination.process import known_alive, known_dead, this_process
 from coordination.protocols import Kind
 from coordination.records import MemberState
 from orchestrator.ending import end_run
@@ -17,6 +18,7 @@ from orchestrator.ending import end_run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from coordination.background import Job
     from coordination.records import Member
     from coordination.stores import Stores
 
@@ -89,6 +91,17 @@ def end_process(stores: Stores, member: Member, *, patience_seconds: float = 5.0
                 os.kill(process.pid, number)
             stores.team.clock.sleep(LOOK_SECONDS)
     return known_dead(process, me)
+
+
+def end_job(stores: Stores, job: Job) -> str:
+    """No process of the background command is left. Raises UsageError where no signal reaches it."""
+    if known_dead(job.process, this_process()):
+        return f"{job.id} is not running any more"
+    if not known_alive(job.process, this_process()):
+        raise UsageError(detail=f"{job.id} runs on {job.process.host}; end it there")
+    stores.events.record("background_killed", job=job.id)
+    end_group(job.process.pid, stores.team.clock)
+    return f"{job.id} and everything it started is ended"
 
 
 def stop_team(stores: Stores, *, patience_seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from subprocess import PIPE, STDOUT  # noqa: TID251 - this module starts the processes of tools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 from anyio import to_thread
@@ -137,10 +137,20 @@ def _end_group(group: int) -> None:
     end_group(group, SystemClock(), patience_seconds=GRACE_SECONDS)
 
 
-def bash_tool(limits: ShellLimits) -> Tool:
-    """The tool `bash`: one command in the working directory, in the foreground."""
+class Starter(Protocol):
+    """Where a command goes that is not waited for."""
+
+    async def __call__(self, command: str, context: ToolContext, timeout_seconds: float | None) -> str:
+        """It runs; the text is what the model gets at once."""
+        ...
+
+
+def bash_tool(limits: ShellLimits, start_in_background: Starter | None = None) -> Tool:
+    """The tool `bash`: one command in the working directory, in the background only where that is offered."""
 
     async def run(arguments: dict[str, Any], context: ToolContext) -> str:
+        if start_in_background and arguments.get("run_in_background") is True:
+            return await start_in_background(arguments["command"], context, arguments.get("timeout"))
         return await _bash(arguments, context, limits)
 
     return Tool(
@@ -152,20 +162,27 @@ def bash_tool(limits: ShellLimits) -> Tool:
             "killed; its output so far is returned."
         ),
         input_schema=closed(
-            {
-                "command": {"type": "string", "minLength": 1, "description": "The command line."},
-                "timeout": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": limits.max_timeout_seconds,
-                    "description": f"Time limit in seconds; {limits.timeout_seconds} when not given.",
-                },
-            },
-            required=["command"],
+            _fields(limits, offers_background=start_in_background is not None), required=["command"]
         ),
         run=run,
         effect=Effect.CHANGE,
     )
+
+
+def _fields(limits: ShellLimits, *, offers_background: bool) -> dict[str, Any]:
+    timeout = {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": limits.max_timeout_seconds,
+        "description": f"Time limit in seconds; {limits.timeout_seconds} when not given.",
+    }
+    background = {
+        "type": "boolean",
+        "description": "true: get a placeholder at once, and be told of the end later",
+    }
+    command = {"type": "string", "minLength": 1, "description": "The command line."}
+    fields: dict[str, Any] = {"command": command, "timeout": timeout}
+    return fields | {"run_in_background": background} if offers_background else fields
 
 
 async def _bash(arguments: dict[str, Any], context: ToolContext, limits: ShellLimits) -> str:

@@ -100,7 +100,7 @@ def _list_teammates(roster: Roster, off_loop: OffLoop) -> Tool:
         members = await off_loop(roster.all)
         rows = [
             f"{member.name} [{member.state}] role {member.role}"
-            + (f", waiting on {member.waiting_on}" if member.waiting_on else "")
+            + (f", waits for {member.waiting_on}" if member.waiting_on else "")
             for member in members
         ]
         return "\n".join(rows) or "no teammates yet"

@@ -35,6 +35,7 @@ VERBS = (
     ("look", "mail", "look", "what a member has received"),
     ("look", "plan", "look", "the plans of a task and what was decided"),
     ("look", "logs", "look", "what a process wrote to its log"),
+    ("look", "background", "background", "commands that run beside the conversations"),
     ("team", "init", "act", "make this repository's team directory"),
     ("team", "worker", "run", "join the team by hand, in this terminal"),
     ("team", "policy", "policy", "check a policy, or ask what it says of a call"),

@@ -14,17 +14,18 @@ PROJECT = Path(__file__).resolve().parents[2]
 # `fsck` states each invariant once more from outside, with its reason and its repair: 900 lines.
 # A keeper that ends the tools of a lost task, a holder that doubts, a restart that goes on (agent_worker) and
 # the fence of a run's branch (workspace) came with the proof of leases and leadership.
+# Background commands and schedules are numbered logs of their own, with tools and verbs around them.
 # The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good,
 # the accidents of `chaos`, and an orderly end however often a signal comes.
 # Skills are read as people write them, checked, budgeted and pinned (harness/skills, `leadhand skills`).
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 # The harness keeps conversations within the window (`harness/context`): steps, summary, gauge, journal lines.
 PACKAGES = {
-    "coordination": 7250,
-    "harness": 7400,
+    "coordination": 7800,
+    "harness": 8600,
     "workspace": 1550,
-    "agent_worker": 1350,
-    "orchestrator": 5200,
+    "agent_worker": 1500,
+    "orchestrator": 6200,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
@@ -34,6 +35,7 @@ BANNED_NAMES = {"utils", "misc", "common", "base", "core", "types", "manager", "
 STARTS_PROCESSES = {
     "workspace/git.py",
     "workspace/checks.py",
+    "harness/tools/background_process.py",
     "harness/tools/shell.py",
     "orchestrator/launchers/local.py",
     "orchestrator/chaos/small_disk.py",  # mounts the disk that it fills

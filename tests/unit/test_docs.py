@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from coordination.background import Job
 from coordination.mail_lines import Delivery
 from coordination.member_rules import MEMBER_TRANSITIONS
 from coordination.numbered_log import ENVELOPE, digest, pretty, seal, unseal
@@ -45,6 +46,7 @@ RECORDS: dict[str, type[JsonRecord]] = {
     "member": Member,
     "lead": Term,
     "run": Run,
+    "background": Job,
 }
 SECTIONS = {
     "Task": Task,
@@ -52,6 +54,7 @@ SECTIONS = {
     "Member": Member,
     "Term": Term,
     "Run": Run,
+    "Background command": Job,
     "Message": Message,
     "Journal": Delivery,
 }

@@ -103,7 +103,14 @@ def test_a_member_shows_the_task_in_its_beat(team: Team, person: Stores) -> None
     alice = comes_alive(team, "alice")
     Beat(team, f"alice~{alice.incarnation}").beat("task_00000001", 5)
     assert status(person)["members"] == [
-        {"name": "alice", "role": "teammate", "state": "alive", "task": "task_00000001", "why": ""}
+        {
+            "name": "alice",
+            "role": "teammate",
+            "state": "alive",
+            "task": "task_00000001",
+            "waiting_on": None,
+            "why": "",
+        }
     ]
 
 

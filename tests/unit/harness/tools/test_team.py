@@ -111,7 +111,7 @@ async def test_the_list_shows_who_is_there_and_in_which_state(people: People, te
 async def test_the_list_shows_what_a_member_waits_for(people: People, team: Team) -> None:
     alice = comes_alive(team, "alice")
     Roster(team, "alice~2").update("alice", alice.incarnation, waiting_on="the review of req_0000000a")
-    assert "waiting on the review of req_0000000a" in await people("list_teammates")
+    assert "waits for the review of req_0000000a" in await people("list_teammates")
 
 
 def test_a_submitted_plan_ends_the_turn_and_nothing_else_does(people: People) -> None:
