@@ -20,6 +20,7 @@ from coordination.records import MemberState, Status, Task
 from coordination.requests import RequestRules
 from coordination.roster import GONE, MemberRules
 from coordination.runs import RunRules
+from coordination.schedule_rules import EntryRules, OccurrenceRules
 from coordination.task_graph import LOG_NAME, GraphRules
 from coordination.task_rules import Event
 from coordination.task_validity import TaskLogRules
@@ -72,6 +73,7 @@ _PARENTS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     (layout.TASK_LOGS, layout.TASK_ID, "no task has such an id"),
     (layout.REQUESTS, layout.REQUEST_ID, "no question has such an id"),
     (layout.RUNS, layout.RUN_ID, "no run has such an id"),
+    (layout.SCHEDULE, layout.ENTRY_ID, "no schedule has such an id"),
     (layout.BACKGROUND, layout.JOB_ID, "no background command has such an id"),
     (
         layout.MEMBERS,
@@ -111,6 +113,7 @@ def _places(stores: Stores, board: TaskBoard) -> Iterator[_Place]:
         yield place(path, f"request/{request}", RequestRules(request), lambda _: None)
     for job in _named(directory, layout.BACKGROUND, layout.JOB_ID):
         yield place(layout.job_log(job), f"background/{job}", JobRules(job), lambda _: None)
+    yield from _schedule_places(directory, place)
     for run in _named(directory, layout.RUNS, layout.RUN_ID):
         yield place(
             layout.run_log(run),
@@ -121,6 +124,15 @@ def _places(stores: Stores, board: TaskBoard) -> Iterator[_Place]:
     for task in _named(directory, layout.TASK_LOGS, layout.TASK_ID):
         path = layout.task_log(task)
         yield place(path, f"task/{task}", TaskLogRules(task), lambda state: _task(board, state))
+
+
+def _schedule_places(directory: StateDirectory, place: Callable[..., _Place]) -> Iterator[_Place]:
+    for entry in _named(directory, layout.SCHEDULE, layout.ENTRY_ID):
+        yield place(layout.schedule_log(entry), f"schedule/{entry}", EntryRules(entry), lambda _: None)
+        times = layout.occurrences(entry)
+        for due in _named(directory, times, layout.DUE):
+            rules = OccurrenceRules(entry, due)
+            yield place(f"{times}/{due}", f"occurrence/{entry}/{due}", rules, lambda _: None)
 
 
 def _named(directory: StateDirectory, parent: str, pattern: re.Pattern[str]) -> list[str]:
@@ -160,11 +172,16 @@ def _inspect(directory: StateDirectory, place: _Place) -> Iterator[Finding]:
     yield from _invalid(place)
     for name in directory.names(log.path):
         where = f"{log.path}/{name}"
-        is_known = layout.RECORD_NAME.fullmatch(name) or where == layout.report(log.path.rpartition("/")[2])
+        is_known = layout.RECORD_NAME.fullmatch(name) or where in _beside(log.path.rpartition("/")[2])
         if not is_known and not name.startswith(layout.TEMPORARY):
             yield warning("foreign_name", where, "no name of a record", why=_NEVER_READ)
     for number, genuine in lost.items():
         yield _beyond(place, number, genuine=genuine)
+
+
+def _beside(name: str) -> set[str]:
+    """What else may lie in the directory of a log of this name."""
+    return {layout.report(name), layout.occurrences(name)}
 
 
 def _invalid(place: _Place) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ MEMBERS = ".team/members"
 REQUESTS = ".team/requests"
 RUNS = ".team/runs"
 BACKGROUND = ".team/background"
+SCHEDULE = ".team/schedule"
 EVENTS = ".team/events"
 LOGS = ".team/logs"
 TRANSCRIPTS = ".team/transcripts"
@@ -35,8 +36,8 @@ VERIFY_TREE = ".worktrees/.verify"
 MERGE_TREE = ".worktrees/.merge"
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
 SECOND_LEVEL = (
-    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, BACKGROUND, EVENTS, LOGS, TRANSCRIPTS, OUTPUTS),
-    PINNED,
+    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, BACKGROUND, SCHEDULE),
+    *(EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED),
     *(GRAPH_LOG, TASK_LOGS, READY),
 )
 
@@ -44,6 +45,8 @@ TASK_ID = re.compile(r"task_[0-9a-f]{8}")
 REQUEST_ID = re.compile(r"req_[0-9a-f]{8}")
 RUN_ID = re.compile(r"run_[0-9a-f]{8}")
 JOB_ID = re.compile(r"bg_[0-9a-f]{8}")
+ENTRY_ID = re.compile(r"cron_[0-9a-f]{8}")
+DUE = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 MEMBER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 RECORD_NAME = re.compile(r"([1-9][0-9]{0,8})\.json")
 BEARER = re.compile(r"([A-Za-z0-9_-]{1,64})~([0-9]+)")
@@ -116,6 +119,15 @@ def run_log(run: str) -> str:
 
 def job_log(job: str) -> str:
     return f"{BACKGROUND}/{job}"
+
+
+def schedule_log(entry: str) -> str:
+    return f"{SCHEDULE}/{entry}"
+
+
+def occurrences(entry: str) -> str:
+    """Where the logs of the times lie at which an entry of the schedule fired."""
+    return f"{SCHEDULE}/{entry}/due"
 
 
 def plan(task: str, token: int, number: int) -> str:

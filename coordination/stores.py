@@ -13,6 +13,7 @@ from coordination.protocols import PERSON, term_to_write
 from coordination.requests import Requests
 from coordination.roster import Roster
 from coordination.runs import Runs
+from coordination.schedule import Schedule
 from coordination.task_store import TaskStore
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Stores:
     runs: Runs
     outbox: Outbox
     jobs: Jobs
+    schedule: Schedule
     events: EventLog
 
     def check_term(self) -> None:
@@ -58,5 +60,6 @@ def open_stores(team: Team, actor: str, *, events: EventLog | None = None) -> St
         runs=Runs(team, actor, term),
         outbox=person_outbox(team, roster) if actor == PERSON else Outbox(team, actor, roster),
         jobs=Jobs(team, actor),
+        schedule=Schedule(team, actor, term),
         events=events or EventLog(team.directory, team.clock, actor),
     )

@@ -50,6 +50,14 @@ class Inbox(Protocol):
         """What was taken is durable, and counts as delivered. Raises what ends the process."""
         ...
 
+    async def answered(self) -> None:
+        """The model has replied to what was taken. Raises what ends the process."""
+        ...
+
+    async def put_back(self) -> list[str]:
+        """No model replied to what was taken: the texts to be withdrawn, which come again later."""
+        ...
+
 
 class Pool(Protocol):
     """The tools of the agent."""
@@ -170,8 +178,11 @@ class Agent:
                 reply = await self._reply()
             except NoReply as error:
                 self._events.record("model_gave_up", reason=error.reason, error=str(error))
+                if texts := await self._inbox.put_back():
+                    await self._write([("withdrawn", {"texts": texts})])
                 return turn.outcome(Ended.GAVE_UP, str(error), error)
             await self._record(reply, turn)
+            await self._inbox.answered()
             if await self._is_over(reply, turn):
                 return turn.outcome(Ended.DONE)
 

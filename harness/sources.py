@@ -1,4 +1,4 @@
-"""Several boxes as one: mail, the ends of background commands, what else may arrive."""
+"""Several boxes as one: mail, the ends of background commands, what fired, and where a turn came from."""
 
 from __future__ import annotations
 
@@ -12,13 +12,25 @@ class Sources:
     """Satisfies `harness.loop.Inbox`; the boxes are asked in their order."""
 
     def __init__(self, *boxes: Inbox) -> None:
+        self.kinds: set[str] = set()  # of all that has arrived since whoever reads it last cleared it
         self._boxes = boxes
 
     async def take(self) -> list[Incoming]:
         """What is new in any of them. Raises what they raise."""
-        return [item for box in self._boxes for item in await box.take()]
+        new = [item for box in self._boxes for item in await box.take()]
+        self.kinds |= {item.kind for item in new}
+        return new
 
     async def settle(self) -> None:
         """What was taken is durable. Raises what they raise."""
         for box in self._boxes:
             await box.settle()
+
+    async def answered(self) -> None:
+        """The model has replied to what was taken. Raises what they raise."""
+        for box in self._boxes:
+            await box.answered()
+
+    async def put_back(self) -> list[str]:
+        """What no model replied to comes again later; the texts to withdraw from the conversation."""
+        return [text for box in self._boxes for text in await box.put_back()]

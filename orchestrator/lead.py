@@ -162,6 +162,7 @@ class Lead:
             await self._parts.pulse.wait(seen, 1.0)
 
     async def _turn(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
+        conversation.news.kinds = {item.kind for item in incoming}
         outcome = await conversation.agent.run(incoming)
         self._console.flush()
         if not conversation.jobs.running:  # its tree is theirs to work in until they have ended

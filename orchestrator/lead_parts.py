@@ -13,6 +13,7 @@ from coordination.liveness import Beat
 from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
 from coordination.mailbox import Inbox
 from coordination.records import MemberState
+from coordination.schedule_rules import Rank
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
@@ -40,9 +41,11 @@ from harness.tool_pool import ToolPool
 from harness.tools.background import Background, BackgroundLimits
 from harness.tools.compact import compact_tool
 from harness.tools.mail import TeamInbox, send_message
+from harness.tools.schedule import schedule_tools
 from harness.tools.tasks import Planning, board_tools, planning_tools
 from harness.tools.team import lead_tools
 from orchestrator.briefs import present_state
+from orchestrator.cron import Cron
 from orchestrator.integration import Integration
 from orchestrator.launchers.local import LocalLauncher
 from orchestrator.lead_work import LeadWork
@@ -73,7 +76,7 @@ class Conversation:
     agent: Agent
     work: LeadWork
     jobs: Background
-    news: Sources  # mail, and the ends of background commands
+    news: Sources  # mail, the ends of background commands, what the schedule fires
 
 
 class LeadParts:
@@ -124,8 +127,8 @@ class LeadParts:
             state=partial(self.off_loop, self._present_state),
         )
         jobs = self._jobs(desk)
-        news = Sources(self.inbox, jobs)
-        pool = self._pool(work, compactor, jobs)
+        news = Sources(self.inbox, jobs, self._cron())
+        pool = self._pool(work, compactor, jobs, news)
         self.interrupt = pool.interrupt
         self._agent = agent = Agent(
             model=model,
@@ -152,6 +155,12 @@ class LeadParts:
         )
         jobs.recover(list(self._former_leads()))
         return jobs
+
+    def _cron(self) -> Cron:
+        team, schedule = self.opened.team, self.stores.again().schedule
+        cron = Cron(schedule, clock=team.clock, record=self.stores.events.record)
+        cron.recover(team.directory, self._former_leads())
+        return cron
 
     def _tell_wait(self, waiting: Waiting) -> None:
         self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
@@ -225,13 +234,14 @@ class LeadParts:
         alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
         return present_state(run, stores.tasks.all(run.id), alive)
 
-    def _pool(self, work: LeadWork, compactor: Compactor, jobs: Background) -> ToolPool:
+    def _pool(self, work: LeadWork, compactor: Compactor, jobs: Background, news: Sources) -> ToolPool:
         planning = Planning(run=self.opened.run.id, checks=tuple(self.opened.run.checks), made=lambda _: None)
         tools = [
             *workspace_tools(self.settings, jobs),
             compact_tool(compactor.ask),
             *board_tools(self.stores.tasks, self.off_loop, work, run=lambda: self.opened.run.id),
             *planning_tools(self.stores.tasks, self.off_loop, planning),
+            *schedule_tools(self.stores.schedule, self.off_loop, partial(_origin, news)),
             *lead_tools(self.stores.roster, self.off_loop, self.host),
             send_message(self.stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, self.stores)),
             *skill_tools(
@@ -269,3 +279,8 @@ class LeadParts:
             branch=run.branch,
             skills=self._catalogs.skills.section,
         )
+
+
+def _origin(news: Sources) -> tuple[Rank, str]:
+    """Only what a turn makes that nobody but the person had a word in is the person's request."""
+    return (Rank.REQUEST if news.kinds <= {"user"} else Rank.DATA), ", ".join(sorted(news.kinds))

@@ -146,6 +146,8 @@ def stamp(stores: Stores, term: int) -> None:
         if asked.term < term:
             with suppress(AlreadyDecided):  # the answer was on its way
                 stores.requests.stamp(asked.question.id)
+    for occurrence in stores.schedule.due():
+        stores.schedule.stamp(occurrence)
     _stamp_roster(stores)
 
 

@@ -49,8 +49,10 @@ class Conversation:
                 self._weigh(line["content"])
             case "context":
                 self._shrink(line)
+            case "withdrawn":
+                self._withdraw(line["texts"])
             case kind:
-                self._hear(kind, line.get("text"))
+                self._hear(line.get("text"), is_request=REQUEST_KIND in {kind, line.get("rank")})
 
     def _begin(self, line: dict[str, Any]) -> None:
         """A conversation begins: empty, or with what one of before had come to."""
@@ -58,14 +60,25 @@ class Conversation:
         self.requests = list(line.get("requests", ()))
         self._weigh_all()
 
-    def _hear(self, kind: str, text: object) -> None:
+    def _hear(self, text: object, *, is_request: bool) -> None:
         if not isinstance(text, str) or not text.strip():
             return
         block = {"type": "text", "text": text}
         self._user_message()["content"].append(block)
         self._weigh([block])
-        if kind == REQUEST_KIND:
+        if is_request:
             self.requests.append(text)
+
+    def _withdraw(self, texts: list[str]) -> None:
+        """The texts, to which no model replied, are gone; so is the last message if it held nothing else."""
+        self.requests = [request for request in self.requests if request not in texts]
+        if not self.messages or self.messages[-1]["role"] != "user":
+            return
+        kept = [block for block in self.messages[-1]["content"] if block.get("text") not in texts]
+        self.messages = (
+            [*self.messages[:-1], {**self.messages[-1], "content": kept}] if kept else self.messages[:-1]
+        )
+        self._weigh_all()
 
     def _shrink(self, line: dict[str, Any]) -> None:
         match line["step"]:

@@ -269,3 +269,10 @@ class Background:
                 await self._off_loop(self._jobs.told, job.id)
             except JobChanged:  # its end never got on record, or was told by a successor
                 continue
+
+    async def answered(self) -> None:
+        """An end is told once it is settled."""
+
+    async def put_back(self) -> list[str]:
+        """What was told stays told."""
+        return []

@@ -106,6 +106,13 @@ class TeamInbox:
         """What was taken is in the journal. Raises Superseded, TermOver."""
         await self._off_loop(self._settle)
 
+    async def answered(self) -> None:
+        """Mail is delivered once it is settled."""
+
+    async def put_back(self) -> list[str]:
+        """Mail stays where it is: in the journal."""
+        return []
+
     async def has_new(self) -> bool:
         """True when the next `take` brings something."""
         return bool(await self._off_loop(self._inbox.read_new))

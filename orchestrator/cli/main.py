@@ -40,6 +40,7 @@ VERBS = (
     ("team", "worker", "run", "join the team by hand, in this terminal"),
     ("team", "policy", "policy", "check a policy, or ask what it says of a call"),
     ("team", "skills", "skills", "what agents can load on demand, and what is wrong with it"),
+    ("team", "cron", "cron", "what is said to the lead at its time"),
     ("repair", "fsck", "repair", "check everything on disk, and mend it"),
     ("repair", "chaos", "repair", "a scripted team under kills, freezes and torn files"),
     ("repair", "demo", "demo", "a whole team on a small repository, no key needed"),

@@ -18,6 +18,8 @@ SHOWN_IN_ORDER = {  # lists for people; the decision beside each goes by numbers
 }
 READS_IT = {
     "coordination/clock.py",
+    "coordination/schedule.py",  # for what the person wants at a time of the day
+    "orchestrator/cli/cron.py",  # likewise
     "orchestrator/host_findings.py",  # the age of a process, by the clock that its start was taken from
 }
 COMPARES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)

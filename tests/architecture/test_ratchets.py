@@ -21,7 +21,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 # The harness keeps conversations within the window (`harness/context`): steps, summary, gauge, journal lines.
 PACKAGES = {
-    "coordination": 7800,
+    "coordination": 8200,
     "harness": 8600,
     "workspace": 1550,
     "agent_worker": 1500,

@@ -118,6 +118,8 @@ class FakeInbox:
     def __init__(self) -> None:
         self._new: list[Incoming] = []
         self.takes = 0
+        self.answers = 0
+        self.withdrawn: list[str] = []  # what is put back when no model replies
 
     def put(self, text: str, **fields: Any) -> None:
         self._new.append(Incoming(text=text, kind="mail", journal=fields))
@@ -126,6 +128,12 @@ class FakeInbox:
         self.takes += 1
         new, self._new = self._new, []
         return new
+
+    async def answered(self) -> None:
+        self.answers += 1
+
+    async def put_back(self) -> list[str]:
+        return self.withdrawn
 
     async def settle(self) -> None:
         """What was taken never comes again."""

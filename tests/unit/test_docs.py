@@ -14,6 +14,7 @@ from coordination.member_rules import MEMBER_TRANSITIONS
 from coordination.numbered_log import ENVELOPE, digest, pretty, seal, unseal
 from coordination.profile import Profile, ProfileRules
 from coordination.records import Decision, Member, Message, Request, Run, Task, Term
+from coordination.schedule_rules import Entry, Occurrence
 from coordination.signing import verify
 from coordination.task_graph import GraphEntry
 from coordination.task_rules import diagram
@@ -47,6 +48,8 @@ RECORDS: dict[str, type[JsonRecord]] = {
     "lead": Term,
     "run": Run,
     "background": Job,
+    "schedule": Entry,
+    "occurrence": Occurrence,
 }
 SECTIONS = {
     "Task": Task,
@@ -55,6 +58,8 @@ SECTIONS = {
     "Term": Term,
     "Run": Run,
     "Background command": Job,
+    "Schedule entry": Entry,
+    "Occurrence": Occurrence,
     "Message": Message,
     "Journal": Delivery,
 }

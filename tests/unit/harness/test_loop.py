@@ -67,6 +67,18 @@ async def test_every_call_of_a_reply_has_its_result_in_the_next_request_in_order
     assert [result["tool_use_id"] for result in results] == [use.id for use in reply.tool_uses]
 
 
+async def test_what_no_model_replied_to_is_withdrawn_from_the_history(team: Team) -> None:  # T132
+    under = AgentUnderTest(team, FakeModel(ImproperEnd(cause="cut"), says("done")))
+    under.inbox.put("[Scheduled] the meeting")
+    under.inbox.withdrawn = ["[Scheduled] the meeting"]
+    await under.agent.run(GO)
+    assert under.inbox.answers == 0
+    await under.agent.run([Incoming(text="again")])
+    assert "[Scheduled] the meeting" in under.texts_of_request(0)
+    assert "[Scheduled] the meeting" not in under.texts_of_request(1)
+    assert under.inbox.answers == 1
+
+
 async def test_a_reply_that_broke_off_is_never_run(team: Team) -> None:
     under = AgentUnderTest(team, FakeModel(ImproperEnd(cause="cut")))
     outcome = await under.agent.run(GO)

@@ -114,3 +114,13 @@ def test_what_a_server_would_reject_is_named(messages: list[dict[str, Any]], why
 
 def test_a_whole_conversation_is_fit() -> None:
     assert fault([*after(CALL, "seen"), {"role": "assistant", "content": says("done").content}]) is None
+
+
+def test_withdrawn_texts_are_gone_and_the_rest_stays() -> None:
+    lines = [
+        {"kind": "user", "text": "do it"},
+        {"kind": "schedule", "text": "the meeting"},
+        {"kind": "withdrawn", "texts": ["the meeting"]},
+    ]
+    assert history(lines) == [{"role": "user", "content": [{"type": "text", "text": "do it"}]}]
+    assert history(lines[1:]) == []
