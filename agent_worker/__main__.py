@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from harness.settings import Settings
 
 FAILED = 1
+USAGE = 2  # a name, a team or settings that will not do
 HAS_LIVED = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
 
 logger = logging.getLogger(__name__)
@@ -71,7 +72,8 @@ def _digests(team: Team, settings: Settings) -> dict[str, str]:
 def serve(team: Team, member: Member, settings: Settings, former: Member | None) -> None:
     """The teammate lives until it is asked to stop; its name is then closed."""
     teammate = Teammate(team, member, settings, former)
-    why = "it failed; its log says why"
+    by_hand = member.launcher == "hand"
+    why = "it failed; " + ("the terminal it was started in" if by_hand else "its log") + " says why"
     teammate.keeper.start()
     teammate.stores.events.record("alive", role=member.role)
     try:
@@ -83,7 +85,7 @@ def serve(team: Team, member: Member, settings: Settings, former: Member | None)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a teammate; the exit code is 0 after a clean end."""
+    """Run a teammate; the exit code is 0 after a clean end, 2 if it could not join."""
     parser = argparse.ArgumentParser(prog="agent_worker", description=__doc__)
     parser.add_argument("--team", type=Path, required=True, help="the team root")
     parser.add_argument("--name", required=True)
@@ -93,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ignore_stop_signals()  # until the teammate's own receiver hears them, which is soon
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line per model call says nothing to a person
+    code = USAGE
     try:
         given = json.load(sys.stdin) if options.settings_on_stdin else {}
         team = open_team(options.team.resolve())
@@ -101,10 +104,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         member, former = join(team, options.name, options.spawn_id, settings)
         if options.spawn_id is None:
             print(f"{member.name} is on the team at {team.root}; Ctrl-C stops it")  # noqa: T201 - somebody sits here
+        code = FAILED
         serve(team, member, settings, former)
     except TeamError as error:
         print(f"leadhand worker: {error}", file=sys.stderr)  # noqa: T201 - its log, or the terminal it was started in
-        return FAILED
+        return code
     except Exception:  # the border of the process: recorded, never hidden
         logger.exception("the teammate failed", extra={"action": "worker_failed"})
         return FAILED

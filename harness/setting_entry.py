@@ -43,16 +43,19 @@ class Kind:
     adds_up: bool = False  # the values of all sources count, not that of the strongest
 
 
-def whole(minimum: int) -> Kind:
-    """A whole number, `minimum` or more."""
+def whole(minimum: int, maximum: int | None = None) -> Kind:
+    """A whole number, `minimum` or more, and no more than `maximum`."""
 
     def read(value: object) -> int:
         number = int(value) if isinstance(value, str) else value
         if not isinstance(number, int) or isinstance(number, bool) or number < minimum:
             raise ValueError
+        if maximum is not None and number > maximum:
+            raise ValueError
         return number
 
-    return Kind(f"a whole number from {minimum}", read)
+    upper = "" if maximum is None else f" to {maximum}"
+    return Kind(f"a whole number from {minimum}{upper}", read)
 
 
 def number_above(limit: float) -> Kind:

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings(ContextSettings, SkillSettings, ToolSettings):
     """The values in force; `load_settings` makes them."""
@@ -92,11 +95,16 @@ class Settings(ContextSettings, SkillSettings, ToolSettings):
         metadata=entry("turn.max_rounds", whole(1), "Model calls of one turn; then it ends.", unit="calls"),
     )
     workers: int = field(
-        default=3, metadata=entry("workers.number", whole(1), "Teammates that the lead is told to plan for.")
+        default=3,
+        metadata=entry(
+            "workers.number", whole(1, MOST_WORKERS), "Teammates that the lead is told to plan for."
+        ),
     )
     max_workers: int = field(
         default=8,
-        metadata=entry("workers.max", whole(1), "Teammates alive at the same time; the host refuses more."),
+        metadata=entry(
+            "workers.max", whole(1, MOST_WORKERS), "Teammates alive at the same time; the host refuses more."
+        ),
     )
     lease_ttl_seconds: float = field(
         default=15.0,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+import click
 
 from coordination.errors import TeamError
 from harness.loop import Incoming
@@ -44,6 +45,16 @@ class ModelMissing(TeamError):
     says = "{what}; put it into .env in the team's directory (.env.example shows how), or the environment"
 
 
+@dataclass(eq=False)
+class NoSuchDirectory(TeamError):
+    """The directory named for the team does not exist."""
+
+    path: str
+    says = (
+        "there is no directory {path}; make it a team's with `leadhand init --team {path}`, or mend the name"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """What the person said on the command line."""
@@ -68,10 +79,20 @@ class RunOptions:
 def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None) -> int:
     """A new run, to its end; returns the exit code. Raises TeamError for what the person can mend."""
     tasks = load_tasks(tasks_file) if tasks_file else []
-    team, git = make_team(options.start, options.team_directory)
+    team, git = make_team(options.start, _existing(options))
     settings = _settings(team.root, options)
     opened = open_goal(team, git, settings, goal=goal, tasks=tasks, workers=options.workers or 0)
     return Session(opened, settings, options).run_new(tasks)
+
+
+def _existing(options: RunOptions) -> Path | None:
+    """The directory named for the team, which the person may have misspelt. Raises NoSuchDirectory."""
+    directory = options.team_directory
+    if directory is None or directory.exists():
+        return directory
+    if options.consent().may_ask and click.confirm(f"{directory} does not exist; make it for this team?"):
+        return directory
+    raise NoSuchDirectory(path=str(directory))
 
 
 def resume_run(options: RunOptions) -> int:

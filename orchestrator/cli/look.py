@@ -218,6 +218,9 @@ def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
         text = directory.read(layout.process_log(name)) if layout.MEMBER_NAME.fullmatch(name) else None
     except (FileNotFoundError, NotRegularFile):
         text = None
+    member = stores.roster.member(name)
+    if text is None and member and member.launcher == "hand":
+        raise UsageError(detail=f"{name} was started by hand: it wrote to the terminal it was started in")
     if text is None:
         known = ", ".join(sorted(file.removesuffix(".log") for file in directory.names(layout.LOGS)))
         raise UsageError(detail=f"there is no log of {name}; known are {known or 'none'}")

@@ -117,11 +117,27 @@ def test_no_team_yet(stage: Stage) -> None:
     assert "leadhand init" in ended.complaint
 
 
-def test_a_worker_whose_name_is_taken(stage: Stage) -> None:
+@pytest.mark.parametrize(("name", "why"), [("lead", "reserved"), ("a/b", "is no name"), ("", "is no name")])
+def test_a_worker_whose_name_will_not_do(stage: Stage, name: str, why: str) -> None:
     stage.init()
-    ended = stage.leadhand("worker", "--name", "lead")
-    assert ended.code == 1
-    assert "reserved" in ended.complaint
+    ended = stage.leadhand("worker", "--name", name)
+    assert ended.code == 2
+    assert why in ended.complaint
+
+
+def test_a_team_directory_that_does_not_exist_is_not_made_by_a_slip(stage: Stage) -> None:
+    ended = stage.leadhand(*RUN, "--team", str(stage.place / "misspelt"))
+    assert ended.code == 2
+    assert f"leadhand init --team {stage.place / 'misspelt'}" in ended.complaint
+    assert not (stage.place / "misspelt").exists()
+
+
+def test_more_teammates_than_any_machine_has_are_refused(stage: Stage) -> None:
+    (stage.root / "leadhand.yaml").write_text("workers: {number: 1000000}\n", encoding="utf-8")
+    ended = stage.leadhand(*RUN)
+    assert ended.code == 2
+    assert "workers.number" in ended.complaint
+    assert "from 1 to 256" in ended.complaint
 
 
 def test_a_task_file_that_a_person_broke_is_named_and_the_others_are_shown(stage: Stage) -> None:
