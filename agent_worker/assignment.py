@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import anyio
 
@@ -16,7 +16,7 @@ from harness.tool import NoWorkingDirectory, ToolFailure
 from workspace.desk import HandedIn, NoTask, checks_of, kept_branch
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from agent_worker.lease_keeper import LeaseKeeper
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from harness.pulse import Pulse
     from harness.tool import Effect
     from workspace.desk import Desk, Proof
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 MERGE_LOOK_SECONDS = 0.1
 MERGE_PATIENCE_SECONDS = (
@@ -82,6 +85,11 @@ class Assignment:
         except NoTask as error:
             raise NoWorkingDirectory(why=str(error)) from error
 
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What commands find in their environment in the tree of the task."""
+        return self._desk.variables
+
     # taking
 
     async def take_next(self) -> Task | None:
@@ -91,7 +99,7 @@ class Assignment:
 
     async def take_up(self) -> Task | None:
         """The task that a former process of this name held goes on, its plan with it; None without one."""
-        return await self._off_loop(self._take_up)
+        return await self._keeping_lease(self._take_up)
 
     def _take_up(self) -> Task | None:
         stores, claimant = self._stores, self._desk.claimant
@@ -129,7 +137,7 @@ class Assignment:
         while await self._off_loop(self._waits_for_merge, task) and anyio.current_time() < deadline:
             await self._pulse.wait(self._pulse.count, MERGE_LOOK_SECONDS)
         run = await self._off_loop(self._stores.runs.get, task.run or "")
-        return await self._off_loop(self._desk.sit_down, task, run)
+        return await self._keeping_lease(self._desk.sit_down, task, run)
 
     def _waits_for_merge(self, task: Task) -> bool:
         blockers = (self._stores.tasks.get(blocker) for blocker in task.blocked_by)
@@ -178,22 +186,11 @@ class Assignment:
             raise ToolFailure(
                 code="already_final", detail=f"{self.task.id} is {self.task.status} already; end your turn"
             )
-        done = await self._proven(summary)
+        done = await self._keeping_lease(self._hand_in, summary)
         await self._off_loop(self._tell, done, summary)
         if done.refused:
             raise ToolFailure(code="checks_failed", detail=str(done))
         return str(done)
-
-    async def _proven(self, summary: str) -> HandedIn:
-        """Handed in while the lease is kept; what fails is raised as it is, not as a group."""
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._keep_lease)
-                done = await self._off_loop(self._hand_in, summary)
-                group.cancel_scope.cancel()
-        except* TeamError as errors:
-            raise errors.exceptions[0] from None
-        return done
 
     def _hand_in(self, summary: str) -> HandedIn:
         task = self._desk.task
@@ -206,8 +203,19 @@ class Assignment:
                 self._report(task, "late_result", f"{task.subject} was handed in too late; see {branch}")
             raise
 
+    async def _keeping_lease(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """What `work` returns, done while the lease is kept; it raises errors as they are, not as a group."""
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._keep_lease)
+                done = await self._off_loop(work, *args, **kwargs)
+                group.cancel_scope.cancel()
+        except* TeamError as errors:
+            raise errors.exceptions[0] from None
+        return done
+
     async def _keep_lease(self) -> None:
-        """Checks have deadlines of their own, so waiting for them is progress."""
+        """Checks and set-up have deadlines of their own, so waiting for them is progress."""
         while True:
             self._keeper.checkpoint()
             await anyio.sleep(self._keeper.interval)

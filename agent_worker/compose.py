@@ -50,6 +50,7 @@ from harness.tools.team import submit_plan
 from workspace.checks import Verifier
 from workspace.desk import Desk, Proof
 from workspace.git import Git
+from workspace.setup.tree_setup import TreeSetup
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
@@ -195,9 +196,22 @@ class Teammate:
             self._team,
             self.stores.tasks,
             Worktrees(git, self._team.root),
-            Verifier(git, tree, environment, stopping=self._must_stop_checks),
+            Verifier(
+                git, tree, environment, stopping=self._must_stop_checks, setup=self._setup(git, own=True)
+            ),
             claimant=Claimant(name=self._member.name, incarnation=self._incarnation, role=self._member.role),
             proof=self._proof(),
+            setup=self._setup(git, own=False),
+        )
+
+    def _setup(self, git: Git, *, own: bool) -> TreeSetup:
+        """For trees of tasks, or for the `own` tree of the runtime, in which checks run."""
+        return TreeSetup(
+            self._team,
+            git,
+            self._settings,
+            stopping=lambda: self._shutdown.asked or self._must_stop_checks(),
+            refresh=own,
         )
 
     def _background(self, desk: Desk) -> Background:
@@ -256,6 +270,7 @@ class Teammate:
             cwd=assignment.cwd,
             progress=self.keeper.checkpoint,
             groups=self.keeper.groups,
+            variables=lambda: assignment.variables,
         )
         gates: list[Guard] = [
             PlanGate(plan.state),

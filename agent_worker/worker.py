@@ -17,6 +17,8 @@ from harness.loop import Ended, Incoming
 from harness.sources import Sources
 from harness.stop_signals import until_stopped
 from harness.tools.mail import TOLD_BY_HOST
+from workspace.setup.checkout import WrongCheckout
+from workspace.setup.tree_setup import SetupFailed
 
 if TYPE_CHECKING:
     import signal
@@ -103,25 +105,29 @@ class Worker:
             self._scope.cancel()
 
     async def _serve(self) -> None:
-        if task := await self._assignment.take_up():
+        if task := await self._taken(self._assignment.take_up):
             await self._work(task)
         while not self._lookout.is_over(has_task=False):
             seen = self._pulse.count
             if await self._answer_mail():
                 continue
-            if await self._lookout.sees_lead() and (task := await self._take_next()):
+            if await self._lookout.sees_lead() and (task := await self._taken(self._assignment.take_next)):
                 await self._work(task)
                 continue
             await self._idle(seen)
 
-    async def _take_next(self) -> Task | None:
+    async def _taken(self, take: Callable[[], Awaitable[Task | None]]) -> Task | None:
         try:
-            return await self._assignment.take_next()
+            return await take()
+        except (SetupFailed, WrongCheckout) as error:  # the next tree would fare no better
+            self._stores.events.record("setup_failed", error=str(error))
+            self._stores.outbox.send("lead", str(error), type="setup_failed")
+            self._lookout.shutdown.ask(f"no tree could be made ready: {str(error).partition(':')[0]}")
         except TeamError as error:  # no tree could be made, and the task is on the board again
             logger.warning("cannot take a task: %s", error, extra={"action": "take_failed"})
             self._stores.events.record("take_failed", error=str(error))
             await self._rest(REST_SECONDS)
-            return None
+        return None
 
     async def _answer_mail(self) -> bool:
         """What arrived while the teammate was idle is in the conversation; answered where it asks for it."""

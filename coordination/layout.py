@@ -146,6 +146,11 @@ def process_log(who: str) -> str:
     return f"{LOGS}/{who}.log"
 
 
+def setup_log(tree: str) -> str:
+    """What the set-up of the tree of that name printed."""
+    return f"{LOGS}/setup-{tree}.log"
+
+
 def outputs(who: str) -> str:
     return f"{OUTPUTS}/{who}"
 

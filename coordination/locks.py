@@ -44,3 +44,22 @@ class CourtesyLock:
             self._left_out_until = self._clock.monotonic() + LEFT_OUT_SECONDS
             return False
         return True
+
+
+class HostLock:
+    """A lock among the processes of a user on one machine; it ends with its holder at the latest."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = filelock.FileLock(path, fallback_to_soft=False, is_singleton=False)
+
+    def acquire(self) -> bool:
+        """True when it is held from now on; False at once when another holds it, or none can be made."""
+        try:
+            self._lock.acquire(timeout=0)
+        except (filelock.Timeout, OSError, NotImplementedError):
+            return False
+        return True
+
+    def release(self) -> None:
+        """Nobody holds it."""
+        self._lock.release()

@@ -25,7 +25,7 @@ from harness.tools.shell import ShellLimits, bash_tool
 from harness.tools.skill import load_skill
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from coordination.files import StateDirectory
@@ -113,7 +113,7 @@ def skill_tools(
     return [load_skill(loader, record)]
 
 
-def tool_context(
+def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
     settings: Settings,
     directory: StateDirectory,
     *,
@@ -121,11 +121,15 @@ def tool_context(
     cwd: Callable[[], Path],
     progress: Callable[[], None] = lambda: None,
     groups: RunningGroups | None = None,
+    variables: Callable[[], Mapping[str, str]] = dict,
 ) -> ToolContext:
-    """What tools are given; `outputs` is where long results of this process go, relative to the root."""
+    """What tools are given; `outputs` is where long results of this process go, relative to the root.
+
+    `variables` are those of the present tree, beside what every command finds in its environment.
+    """
     return ToolContext(
         cwd=cwd,
-        environment=lambda: tool_environment(passed=settings.environment_pass),
+        environment=lambda: tool_environment(variables(), passed=settings.environment_pass),
         outputs=ResultFiles(directory, outputs),
         progress=progress,
         groups=groups or RunningGroups(),

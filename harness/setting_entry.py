@@ -111,6 +111,13 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(_text(part) for part in parts)
 
 
+def _lines(value: object) -> tuple[str, ...]:
+    parts = value.splitlines() if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        raise ValueError  # noqa: TRY004 - likewise
+    return tuple(_text(part) for part in parts)
+
+
 def _commands(value: object) -> Mapping[str, str]:
     if not isinstance(value, dict):
         raise ValueError  # noqa: TRY004 - likewise
@@ -128,6 +135,7 @@ TEXT = Kind("text", _text)
 TEXTS = Kind("a list of texts (with commas between them in the environment)", _texts)
 RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules)
 ALL_RULES = Kind(f"{RULES.says}; those of all sources count", _rules, adds_up=True)
+LINES = Kind("a list of commands (in the environment one a line)", _lines)
 COMMANDS = Kind("a mapping of names to commands (in a file only)", _commands)
 
 

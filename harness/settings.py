@@ -34,6 +34,7 @@ from harness.setting_sources import (
 )
 from harness.skills.settings import SkillSettings
 from harness.tool_settings import ToolSettings
+from harness.tree_settings import TreeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(ContextSettings, SkillSettings, ToolSettings):
+class Settings(ContextSettings, SkillSettings, ToolSettings, TreeSettings):
     """The values in force; `load_settings` makes them."""
 
     model_id: str | None = field(

@@ -43,6 +43,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "member_lost": "closes the name {member}: {why}",
     "reclaimed": "puts {subject} back on the board: {why}",
     "start_failed": "could not start {member}: {why}",
+    "setup_failed": "cannot make a tree ready: {error}",
     "take_failed": "cannot begin a task: {error}",
     "released": "gives {subject} back: {why}",
     "model_waits": "waits {seconds} s for the model: {error}",

@@ -55,6 +55,7 @@ from workspace.checks import Verifier
 from workspace.desk import Desk, Proof
 from workspace.merge_queue import MergeQueue
 from workspace.run_fence import RunFence
+from workspace.setup.tree_setup import TreeSetup
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
@@ -177,6 +178,8 @@ class LeadParts:
             "permissions.allow": list(self.settings.allow),
             "permissions.ask": list(self.settings.ask),
             "permissions.deny": list(self.settings.deny),
+            "worktrees.setup": list(self.settings.setup),
+            "worktrees.wrong_checkout": self.settings.wrong_checkout,
         }
         return {name: value for name, value in values.items() if value}
 
@@ -201,7 +204,18 @@ class LeadParts:
     def _verifier(self, purpose: str) -> Verifier:
         tree = self.opened.team.root / f"{layout.VERIFY_TREE}-{purpose}"
         environment = tool_environment(passed=self.settings.environment_pass)
-        return Verifier(self.opened.git, tree, environment, stopping=lambda: self.is_stopping)
+        setup = self._setup(own=True)
+        return Verifier(self.opened.git, tree, environment, stopping=lambda: self.is_stopping, setup=setup)
+
+    def _setup(self, *, own: bool) -> TreeSetup:
+        """For trees of tasks, or for the `own` trees of the runtime, in which checks run."""
+        return TreeSetup(
+            self.opened.team,
+            self.opened.git,
+            self.settings,
+            stopping=lambda: self.is_stopping,
+            refresh=own,
+        )
 
     def _integration(self) -> Integration:
         fence = RunFence(git=self.opened.git, run=self.opened.run.id, term=self.opened.term)
@@ -227,6 +241,7 @@ class LeadParts:
             self._verifier("lead"),
             claimant=Claimant(name="lead", incarnation=self.opened.term, role="lead"),
             proof=self._proof(),
+            setup=self._setup(own=False),
         )
 
     def _present_state(self) -> str:
@@ -257,6 +272,7 @@ class LeadParts:
             outputs=layout.outputs(self.bearer),
             cwd=lambda: work.cwd,
             progress=lambda: None,
+            variables=lambda: work.variables,
         )
         return ToolPool(
             tools,

@@ -10,6 +10,7 @@ from coordination.task_rules import InvalidTransition, StaleToken
 from harness.tool import Effect, ToolFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from coordination.stores import Stores
@@ -39,6 +40,11 @@ class LeadWork:
     def cwd(self) -> Path:
         """The tree of the lead's task, or else the person's checkout."""
         return self._desk.tree if self._desk.task else self._stores.team.repository
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What commands find in their environment in the tree of the lead's task."""
+        return self._desk.variables
 
     async def gate(self, effect: Effect) -> tuple[str, str] | None:
         """The lease gate of a lead: reads anywhere, changes only in the tree of its task."""

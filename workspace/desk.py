@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
     from coordination.usage import Usage
     from workspace.checks import Verifier
+    from workspace.setup.tree_setup import TreeSetup
     from workspace.worktrees import Worktrees
 
 
@@ -108,7 +109,7 @@ def kept_branch(task: Task) -> str:
 class Desk:
     """A member's place of work. Every method blocks, and an object belongs to one thread at a time."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root names every part once
         self,
         team: Team,
         store: TaskStore,
@@ -117,9 +118,13 @@ class Desk:
         *,
         claimant: Claimant,
         proof: Proof,
+        setup: TreeSetup | None = None,
     ) -> None:
+        """Without `setup` a tree is worked in as it is checked out."""
         self.claimant = claimant
         self.task: Task | None = None
+        self.variables: Mapping[str, str] = {}  # for commands that run in the tree
+        self._setup = setup
         self._team = team
         self._store = store
         self._trees = trees
@@ -130,18 +135,25 @@ class Desk:
         """The claimed task has a fresh tree bound to it, and the member works there from now on.
 
         The tree starts from the newest state of the run, with the work of blockers that is not
-        merged yet and what a former holder had committed. When it cannot be made, the task is
-        released, which is no attempt, and the error goes on.
+        merged yet and what a former holder had committed; the project runs in it. When it cannot be
+        made, the task is released, which is no attempt, and the error goes on.
         """
         token = task.token or 0
         try:
             path = self._make_tree(task, run)
             start = self._trees.head(path)
+            self._make_ready(path, task)
         except TeamError as error:
             self._store.release(task.id, token, f"no worktree could be made: {error}")
             raise
         self.task = self._store.bind(task.id, token, worktree=layout.worktree(path.name), base=start)
         return self.task
+
+    def _make_ready(self, path: Path, task: Task) -> None:
+        if self._setup:
+            checks = checks_of(task, self._proof)
+            self._setup.prepare(self._trees.git_at(path), task=task.id, checks=checks)
+            self.variables = self._setup.variables(path, task.id)
 
     def _make_tree(self, task: Task, run: Run) -> Path:
         self._team.directory.check()  # git would make a tree in whatever stands in the place of the root
@@ -157,10 +169,13 @@ class Desk:
     def go_on(self, task: Task) -> None:
         """A task that was resumed under a new token is worked on again in the tree it has."""
         self.task = task
+        if self._setup and task.worktree:
+            self.variables = self._setup.variables(self.tree, task.id)
 
     def leave(self) -> None:
         """The member works nowhere; a finished task keeps its tree until then."""
         self.task = None
+        self.variables = {}
 
     def problem(self) -> TeamError | None:
         """Why the member may not touch its tree now; None while task and tree are its own."""

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.errors import TeamError
 from coordination.records import scrub
-from workspace.excludes import EXCLUDES
+from workspace.excludes import excluding
 from workspace.git import GitError
 from workspace.git_directory import WorktreeBroken, detached_head, registered
 from workspace.merging import Clash, authorship, combine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from workspace.git import Git
 
@@ -140,6 +137,10 @@ class Worktrees:
             return str(error)
         return None
 
+    def git_at(self, path: Path) -> Git:
+        """Git on the tree. Raises WorktreeBroken."""
+        return self._git.at(path)
+
     def head(self, path: Path) -> str:
         """The commit that the tree stands on. Raises WorktreeBroken."""
         return detached_head(registered(self._git.place.common, path))
@@ -196,11 +197,9 @@ class Worktrees:
             raise BranchMoved(branch=branch)
 
     def _stage(self, here: Git) -> None:
-        with tempfile.TemporaryDirectory() as directory:
-            excludes = Path(directory, "excludes")
-            excludes.write_text(self._excludes(), encoding="utf-8")
+        with excluding(here) as settings:
             try:
-                here.run("add", "--all", settings={"core.excludesFile": str(excludes)})
+                here.run("add", "--all", settings=settings)
             except GitError as error:
                 if nested := _NO_COMMIT_INSIDE.search(error.stderr):
                     raise NestedRepository(path=nested[1]) from error
@@ -209,45 +208,3 @@ class Worktrees:
         for entry, name in zip(added[::2], added[1::2], strict=False):
             if entry.split()[1] == _REPOSITORY_MODE and not (here.place.tree / ".gitmodules").exists():
                 raise NestedRepository(path=scrub(name))
-
-    def _excludes(self) -> str:
-        """Our patterns and, since git takes one file only, the person's own after them."""
-        try:
-            persons = self._git.run("config", "--type=path", "--get", "core.excludesFile")
-            return EXCLUDES + Path(persons).read_text(encoding="utf-8", errors="replace")
-        except (GitError, OSError):
-            return EXCLUDES
-
-
-def check_out(git: Git, tree: Path, commit: str) -> Git:
-    """A tree of the runtime's own stands clean and detached at `commit`, whatever was in it before.
-
-    What git ignores stays, such as an installed environment. A tree that git cannot use any more is
-    made anew: nobody keeps work in it.
-    """
-    try:
-        here = git.at(tree)
-        _clean_at(here, commit)
-    except (WorktreeBroken, GitError):
-        _remove(tree)
-        tree.parent.mkdir(parents=True, exist_ok=True)
-        git.run("worktree", "add", "--quiet", "--force", "--force", "--detach", str(tree), commit)
-        here = git.at(tree)
-    return here
-
-
-def _clean_at(here: Git, commit: str) -> None:
-    here.run("checkout", "--quiet", "--force", "--detach", commit)
-    here.run("clean", "--quiet", "-ffd")
-
-
-def _remove(tree: Path) -> None:
-    if tree.is_symlink() or tree.is_file():
-        tree.unlink()
-        return
-    for directory, names, _ in os.walk(tree):  # some tools leave directories that nobody may change
-        for inner in (Path(directory, name) for name in names):
-            if not inner.is_symlink():
-                inner.chmod(0o700)
-    if tree.exists():
-        shutil.rmtree(tree)

@@ -6,6 +6,8 @@ import os
 import subprocess  # noqa: TID251 - the person's git, not the host's
 from typing import TYPE_CHECKING, Self
 
+from coordination.layout import TOP_LEVEL
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -73,7 +75,7 @@ class Repository:
 
     def _belongings(self) -> dict[str, str]:
         """All that is the person's: files, index, branch, refs but ours, configuration, hooks."""
-        ours = {".git", ".worktrees"}
+        ours = {".git", *TOP_LEVEL}
         files = [path for path in self.path.rglob("*") if not ours & set(path.relative_to(self.path).parts)]
         git = self.path / ".git"
         files += [git / "config", git / "index", git / "HEAD", *(git / "hooks").iterdir()]

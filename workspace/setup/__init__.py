@@ -1,0 +1,1 @@
+"""What makes a project run in a fresh tree, and what would make it test another one."""
