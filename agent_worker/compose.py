@@ -51,7 +51,7 @@ from workspace.checks import Verifier
 from workspace.desk import Desk, Proof
 from workspace.git import Git
 from workspace.setup.tree_setup import TreeSetup
-from workspace.worktrees import Worktrees
+from workspace.worktrees import Worktrees, trees_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,12 +190,13 @@ class Teammate:
 
     def _desk(self) -> Desk:
         git = Git(self._team.repository)
-        tree = self._team.root / f"{layout.VERIFY_TREE}-{self._member.name}"
+        trees = Worktrees(git, self._team.root, trees_directory(self._team, self._settings.trees_directory))
+        tree = trees.directory / layout.verification_tree(self._member.name)
         environment = tool_environment(passed=self._settings.environment_pass)
         return Desk(
             self._team,
             self.stores.tasks,
-            Worktrees(git, self._team.root),
+            trees,
             Verifier(
                 git, tree, environment, stopping=self._must_stop_checks, setup=self._setup(git, own=True)
             ),

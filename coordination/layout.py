@@ -32,8 +32,6 @@ OUTPUTS = ".team/outputs"
 PINNED = ".team/pinned"
 WORKTREES = ".worktrees"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
-VERIFY_TREE = ".worktrees/.verify"
-MERGE_TREE = ".worktrees/.merge"
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
 SECOND_LEVEL = (
     *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, BACKGROUND, SCHEDULE),
@@ -163,8 +161,9 @@ def report(run: str) -> str:
     return f"{RUNS}/{run}/report.json"
 
 
-def worktree(name: str) -> str:
-    return f"{WORKTREES}/{name}"
+def verification_tree(purpose: str) -> str:
+    """Name of the tree in which the checks of a member run, or those of the merge queue (`merge`)."""
+    return f".verify-{purpose}"
 
 
 def find_root(start: Path) -> Path | None:

@@ -1,16 +1,26 @@
-"""Settings of worktrees: what makes a project run in them."""
+"""Settings of worktrees: where they lie, and what makes a project run in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from harness.setting_entry import LINES, choice, entry, number_above
+from harness.setting_entry import LINES, TEXT, Reach, choice, entry, number_above
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSettings:
     """The part of the settings that `workspace` is given."""
 
+    trees_directory: str | None = field(
+        default=None,
+        metadata=entry(
+            "worktrees.dir",
+            TEXT,
+            "Directory for worktrees outside the repository; each team gets a directory of its own in it. "
+            "Without it they lie in `.worktrees/` of the team root.",
+            reach=Reach.PERSON,
+        ),
+    )
     setup: tuple[str, ...] = field(
         default=(),
         metadata=entry(

@@ -38,6 +38,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "schedule_fault": "cannot fire {entry}: {why}",
     "background_started": "starts in the background: {command}",
     "background_ended": "has the end of {job}: {how}",
+    "tree_kept": "looked at a tree: {why}",
     "merge_held": "cannot merge {subject}: {why}",
     "sent_back": "sends {subject} back: {why}",
     "member_lost": "closes the name {member}: {why}",

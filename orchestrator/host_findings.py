@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import psutil
 
-from coordination import layout
 from coordination.finding import Finding, error
 from coordination.process import known_dead, pid_namespace, this_process
 from coordination.records import MemberState, Status
 from orchestrator.launchers.local import TEAMMATE
+from workspace.desk import tree_name
 from workspace.git import Git
 from workspace.worktrees import Worktrees
 
@@ -27,11 +27,13 @@ _START_SECONDS = 10.0  # a process may take so long to come onto the roster
 
 def inspect_trees(stores: Stores) -> Iterator[Finding]:
     """Tasks in progress whose tree is not the one that was bound to them."""
+    root = stores.team.root
     bound = [task for task in stores.tasks.all() if _is_bound(task)]
-    trees = Worktrees(Git(stores.team.repository), stores.team.root) if bound else None
+    git = Git(stores.team.repository) if bound else None
     for task in bound:
         where = task.worktree or ""
-        why = trees.lease_problem(stores.team.root / where, task.base or "") if trees else None
+        trees = Worktrees(git, root, (root / where).parent) if git else None
+        why = trees.lease_problem(root / where, task.base or "") if trees else None
         if why:
             yield error(
                 "tree_broken",
@@ -46,7 +48,7 @@ def _is_bound(task: Task) -> bool:
     """Whether the tree that the task names is that of its present lease, not of the one before."""
     if task.status is not Status.IN_PROGRESS or task.worktree is None:
         return False
-    return task.resumed_from is not None or task.worktree == layout.worktree(f"{task.id}-{task.token}")
+    return task.resumed_from is not None or PurePath(task.worktree).name == tree_name(task)
 
 
 def inspect_processes(stores: Stores) -> Iterator[Finding]:

@@ -142,8 +142,12 @@ class Lead:
         parts = self._parts
         while True:
             seen = parts.pulse.count
+            merged = False
             while await parts.merging(parts.integration.step):
+                merged = True
                 parts.pulse.ring()
+            if merged:
+                await parts.merging(parts.tidying.step)
             await parts.pulse.wait(seen, 1.0)
 
     # the conversation
@@ -260,6 +264,7 @@ class Lead:
         await parts.behind(parts.background.check_term)  # the team of a later lead is not this one's to stop
         patience = parts.settings.stop_patience_seconds
         await parts.behind(parts.supervisor.stop_all, patience_seconds=patience)
+        await parts.merging(parts.tidying.step)
         await parts.behind(self._close_term)
         self._stream.show_new()
         parts.wakeup.close()

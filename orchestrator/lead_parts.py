@@ -52,14 +52,17 @@ from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
 from orchestrator.supervisor import Supervisor
 from workspace.checks import Verifier
+from workspace.clearing.removal import Removal
+from workspace.clearing.tidying import Tidying
 from workspace.desk import Desk, Proof
 from workspace.merge_queue import MergeQueue
 from workspace.run_fence import RunFence
 from workspace.setup.tree_setup import TreeSetup
-from workspace.worktrees import Worktrees
+from workspace.worktrees import Worktrees, trees_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from coordination.stores import Stores
     from harness.context.compactor import Compactor
@@ -112,6 +115,7 @@ class LeadParts:
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.integration = self._integration()
+        self.tidying = self._tidying()
         self._catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
         self._agent: Agent | None = None
 
@@ -178,6 +182,7 @@ class LeadParts:
             "permissions.allow": list(self.settings.allow),
             "permissions.ask": list(self.settings.ask),
             "permissions.deny": list(self.settings.deny),
+            "worktrees.dir": self.settings.trees_directory,
             "worktrees.setup": list(self.settings.setup),
             "worktrees.wrong_checkout": self.settings.wrong_checkout,
         }
@@ -202,10 +207,13 @@ class LeadParts:
         )
 
     def _verifier(self, purpose: str) -> Verifier:
-        tree = self.opened.team.root / f"{layout.VERIFY_TREE}-{purpose}"
+        tree = self._trees_directory() / layout.verification_tree(purpose)
         environment = tool_environment(passed=self.settings.environment_pass)
         setup = self._setup(own=True)
         return Verifier(self.opened.git, tree, environment, stopping=lambda: self.is_stopping, setup=setup)
+
+    def _trees_directory(self) -> Path:
+        return trees_directory(self.opened.team, self.settings.trees_directory)
 
     def _setup(self, *, own: bool) -> TreeSetup:
         """For trees of tasks, or for the `own` trees of the runtime, in which checks run."""
@@ -233,11 +241,16 @@ class LeadParts:
             retry_seconds=self.settings.merge_retry_seconds,
         )
 
+    def _tidying(self) -> Tidying:
+        stores, git = self.opened.stores.again(), self.opened.git
+        trees = Worktrees(git, self.opened.team.root, self._trees_directory())
+        return Tidying(Removal(stores, git, trees), stores.events.record)
+
     def _desk(self) -> Desk:
         return Desk(
             self.opened.team,
             self.stores.tasks,
-            Worktrees(self.opened.git, self.opened.team.root),
+            Worktrees(self.opened.git, self.opened.team.root, self._trees_directory()),
             self._verifier("lead"),
             claimant=Claimant(name="lead", incarnation=self.opened.term, role="lead"),
             proof=self._proof(),

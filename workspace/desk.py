@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordination import layout
 from coordination.errors import TeamError
 from coordination.records import CheckResult, Status, Task, TaskResult
 from workspace.checks import passed
@@ -101,6 +100,11 @@ def _refusal(task: Task, refused: tuple[CheckResult, ...]) -> str:
     return "\n\n".join(parts)
 
 
+def tree_name(task: Task) -> str:
+    """The name of the tree that the holder of the present token makes for itself."""
+    return f"{task.id}-{task.token}"
+
+
 def kept_branch(task: Task) -> str:
     """The branch that keeps the work done under the present token, whatever becomes of it."""
     return f"leadhand/{task.id}/{task.token}"
@@ -146,7 +150,7 @@ class Desk:
         except TeamError as error:
             self._store.release(task.id, token, f"no worktree could be made: {error}")
             raise
-        self.task = self._store.bind(task.id, token, worktree=layout.worktree(path.name), base=start)
+        self.task = self._store.bind(task.id, token, worktree=self._trees.recorded(path), base=start)
         return self.task
 
     def _make_ready(self, path: Path, task: Task) -> None:
@@ -157,7 +161,7 @@ class Desk:
 
     def _make_tree(self, task: Task, run: Run) -> Path:
         self._team.directory.check()  # git would make a tree in whatever stands in the place of the root
-        name, base = f"{task.id}-{task.token}", self._trees.newest(run.branch, run.base)
+        name, base = tree_name(task), self._trees.newest(run.branch, run.base)
         blockers = [self._store.get(blocker) for blocker in task.blocked_by]
         wanted = [blocker.commit for blocker in blockers if blocker.commit and not blocker.merged]
         former = (self._trees.last_commit(task.worktree) if task.worktree else None) or task.commit

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from workspace.git import Git
 
-EXCLUDES = """\
+# What any tool makes anew: a tree that holds nothing else beside its commit holds nothing.
+DERIVED = """\
 __pycache__/
 *.py[co]
 .venv/
@@ -31,11 +32,13 @@ node_modules/
 .gradle/
 .DS_Store
 Thumbs.db
-*.swp
-*~
-.env
 .merge_file_*
 .leadhand-*.tmp
+"""
+EXCLUDES = f"""\
+{DERIVED}*.swp
+*~
+.env
 """
 
 

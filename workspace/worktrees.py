@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coordination import layout
@@ -17,8 +19,8 @@ from workspace.merging import Clash, authorship, combine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from coordination.team_root import Team
     from workspace.git import Git
 
 _REPOSITORY_MODE = "160000"
@@ -67,19 +69,35 @@ class BranchMoved(TeamError):
     says = "branch {branch} was moved by another process at the same time; try again"
 
 
-class Worktrees:
-    """The worktrees of one team, below its root."""
+def trees_directory(team: Team, configured: str | None) -> Path:
+    """Where the trees of a team lie, given the setting `worktrees.dir`.
 
-    def __init__(self, git: Git, root: Path) -> None:
+    Outside the root each team has a directory of its own, so that teams may share the setting.
+    """
+    if configured is None:
+        return team.root / layout.WORKTREES
+    return (team.root / Path(configured).expanduser()).resolve() / f"{team.root.name}-{team.id}"
+
+
+class Worktrees:
+    """The worktrees of one team."""
+
+    def __init__(self, git: Git, root: Path, directory: Path | None = None) -> None:
+        """The trees lie in `directory`, or else where they usually do below the team root."""
+        self.directory = (directory or root / layout.WORKTREES).resolve()
         self._git = git
-        self._root = root.resolve()
+        self.root = root.resolve()
         self._descends = lru_cache(maxsize=256)(git.is_ancestor)
 
     def path(self, name: str) -> Path:
         """Where the tree of that name lies. Raises WorktreeName."""
         if not layout.MEMBER_NAME.fullmatch(name):
             raise WorktreeName(name=name)
-        return self._root / layout.worktree(name)
+        return self.directory / name
+
+    def recorded(self, path: Path) -> str:
+        """The path as state files have it: relative to the root, so that machines may mount it elsewhere."""
+        return os.path.relpath(path, self.root)
 
     # making
 
@@ -93,13 +111,13 @@ class Worktrees:
         start = self._git.commit_of(base)
         wanted = [self._git.commit_of(commit) for commit in also]
         if path.exists() or path.is_symlink():
-            raise WorktreeExists(path=layout.worktree(name))
-        path.parent.mkdir(exist_ok=True)
+            raise WorktreeExists(path=self.recorded(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._git.run("worktree", "add", "--quiet", "--detach", str(path), start)
         except GitError as error:
             if "already registered" in error.stderr or "already exists" in error.stderr:
-                raise WorktreeExists(path=layout.worktree(name)) from error
+                raise WorktreeExists(path=self.recorded(path)) from error
             raise
         self._bring_in(path, start, wanted)
         return path
@@ -124,10 +142,7 @@ class Worktrees:
 
         Reads three small files of git; a process is started only when the head has moved.
         """
-        if (
-            not layout.MEMBER_NAME.fullmatch(path.name)
-            or path.parent.resolve() != self._root / layout.WORKTREES
-        ):
+        if not layout.MEMBER_NAME.fullmatch(path.name) or path.parent.resolve() != self.directory:
             return f"{path} is not a worktree of this team"
         try:
             head = detached_head(registered(self._git.place.common, path))
@@ -148,7 +163,7 @@ class Worktrees:
     def last_commit(self, worktree: str) -> str | None:
         """The commit that a former tree (relative to the root) stands on; None when it is gone."""
         try:
-            return self.head(self._root / worktree)
+            return self.head(self.root / worktree)
         except WorktreeBroken:
             return None
 

@@ -41,7 +41,9 @@ VERBS = (
     ("team", "policy", "policy", "check a policy, or ask what it says of a call"),
     ("team", "skills", "skills", "what agents can load on demand, and what is wrong with it"),
     ("team", "cron", "cron", "what is said to the lead at its time"),
+    ("team", "worktrees", "trees", "every worktree and why it stays; `remove` one"),
     ("repair", "fsck", "repair", "check everything on disk, and mend it"),
+    ("repair", "clean", "trees", "what could go, and what would be lost with it"),
     ("repair", "chaos", "repair", "a scripted team under kills, freezes and torn files"),
     ("repair", "demo", "demo", "a whole team on a small repository, no key needed"),
 )

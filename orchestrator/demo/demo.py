@@ -25,6 +25,7 @@ from orchestrator.demo.proof import missing
 from orchestrator.opening import make_team
 from orchestrator.session import RunOptions, start_run
 from workspace.checks import Verifier, passed
+from workspace.worktrees import trees_directory
 
 if TYPE_CHECKING:
     from coordination.team_root import Team
@@ -139,7 +140,8 @@ def _judge(team: Team, git: Git, code: int) -> int:
 
 
 def _is_green(team: Team, git: Git, name: str) -> bool:
-    verifier = Verifier(git, team.root / f"{layout.VERIFY_TREE}-demo", tool_environment())
+    tree = trees_directory(team, None) / layout.verification_tree("demo")
+    verifier = Verifier(git, tree, tool_environment())
     return passed(verifier.verify(git.commit_of(name), {"tests": f"{sys.executable} -m unittest"}, 60))
 
 

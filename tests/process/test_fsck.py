@@ -106,7 +106,7 @@ def test_the_tree_of_a_task_in_progress_is_the_one_bound_to_it(
     task = stores.tasks.claim(task.id, Claimant(name="alice", incarnation=alice.incarnation or 0))
     name = f"{task.id}-{task.token}"
     tree = Worktrees(Git(repository.path), repository.path).create(name, base=repository.head())
-    stores.tasks.bind(task.id, task.token or 0, worktree=layout.worktree(name), base=repository.head())
+    stores.tasks.bind(task.id, task.token or 0, worktree=f"{layout.WORKTREES}/{name}", base=repository.head())
     assert list(inspect_trees(stores)) == []
     repository.git("checkout", "-q", "-b", "other", at=tree)
     (broken,) = inspect_trees(stores)

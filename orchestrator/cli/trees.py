@@ -1,0 +1,152 @@
+"""The verbs for worktrees: look at them, remove one, clear away what is no longer needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from workspace.clearing.inventory import Tree
+    from workspace.clearing.removal import Removal
+
+KEPT = 1  # exit code when a tree that was named had to stay
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@team_option
+@click.pass_context
+def worktrees(context: click.Context, *, as_json: bool, team_directory: Path | None) -> None:
+    """Show every worktree of the team: whose it is, how large, and why it stays; or remove one."""
+    if context.invoked_subcommand:
+        context.obj = team_directory
+        return
+    rows = [_row(tree, _removal(team_directory)) for tree in _removal(team_directory).inventory().all()]
+    show(rows, as_json, lambda: "\n".join(map(_line, rows)) or "no worktrees")
+
+
+@worktrees.command("remove")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--discard", is_flag=True, help="Also with files that are in no commit: they are lost.")
+@json_option
+@team_option
+@click.pass_context
+def remove_worktree(
+    context: click.Context,
+    *,
+    names: tuple[str, ...],
+    discard: bool,
+    as_json: bool,
+    team_directory: Path | None,
+) -> int:
+    """Remove worktrees; one that is in use or holds work stays, and its branches stay always."""
+    from coordination.errors import TeamError
+
+    removal = _removal(team_directory or context.obj)
+    done: list[dict[str, Any]] = []
+    for name in names:
+        try:
+            removal.remove(name, discard=discard)
+            done.append({"name": name, "removed": True, "code": None, "why": ""})
+        except TeamError as error:
+            done.append({"name": name, "removed": False, "code": error.reason, "why": str(error)})
+    show(done, as_json, lambda: "\n".join(row["why"] or f"{row['name']} is removed" for row in done))
+    return 0 if all(row["removed"] for row in done) else KEPT
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Remove the trees with which nothing is lost.")
+@click.option("--ignored", is_flag=True, help="With --yes: also those whose only extra files git ignores.")
+@json_option
+@team_option
+def clean(*, yes: bool, ignored: bool, as_json: bool, team_directory: Path | None) -> None:
+    """List what could go, how large it is and what would be lost; with --yes remove what holds nothing."""
+    removal = _removal(team_directory)
+    rows = [_row(tree, removal) for tree in removal.inventory().all()]
+    if yes:
+        for row in rows:
+            row["removed"] = _may_go(row, ignored=ignored) and _remove(removal, row)
+        removal.sweep()
+    show(rows, as_json, lambda: _groups(rows, removed=yes))
+
+
+def _removal(team_directory: Path | None) -> Removal:
+    from harness.settings import load_settings
+    from workspace.clearing.removal import Removal
+    from workspace.git import Git
+    from workspace.worktrees import Worktrees, trees_directory
+
+    stores = persons_stores(team_directory)
+    team, git = stores.team, Git(stores.team.repository)
+    place = trees_directory(team, load_settings(team.root).trees_directory)
+    return Removal(stores, git, Worktrees(git, team.root, place))
+
+
+def _row(tree: Tree, removal: Removal) -> dict[str, Any]:
+    from workspace.clearing.inventory import size_of
+
+    refusal = removal.refusal(tree)
+    return {
+        "name": tree.name,
+        "path": tree.recorded,
+        "task": tree.task.id if tree.task else None,
+        "subject": tree.task.subject if tree.task else ("checks run in it" if tree.is_runtimes else ""),
+        "status": str(tree.task.status) if tree.task else None,
+        "merged": bool(tree.task and tree.task.merged),
+        "head": tree.registered.head if tree.registered else None,
+        "exists": tree.exists,
+        "bytes": size_of(tree.path),
+        "kept": refusal.code if refusal else None,
+        "why": refusal.why if refusal else "",
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    size = f"{row['bytes'] / 1e6:.1f} MB" if row["exists"] else "gone"
+    what = f"{row['subject']} [{row['status']}]" if row["status"] else row["subject"] or "of no task"
+    return f"{row['name']}  {size:>9}  {what}" + (f"; kept: {row['why']}" if row["why"] else "; may go")
+
+
+def _may_go(row: dict[str, Any], *, ignored: bool) -> bool:
+    return row["kept"] is None or (ignored and row["kept"] == "ignored_files")
+
+
+def _remove(removal: Removal, row: dict[str, Any]) -> bool:
+    from workspace.clearing.removal import PartlyRemoved, TreeKept
+
+    try:
+        removal.remove(row["name"], discard=row["kept"] == "ignored_files")
+    except (TreeKept, PartlyRemoved) as error:  # something has happened in it since it was looked at
+        row["why"] = str(error)
+        return False
+    return True
+
+
+def _groups(rows: list[dict[str, Any]], *, removed: bool) -> str:
+    titles = {
+        "nothing is lost with these": [row for row in rows if row["kept"] is None],
+        "only files that git ignores are lost with these": [
+            row for row in rows if row["kept"] == "ignored_files"
+        ],
+        "these stay": [row for row in rows if row["kept"] not in {None, "ignored_files"}],
+    }
+    lines: list[str] = []
+    for title, group in titles.items():
+        if group:
+            size = sum(row["bytes"] for row in group) / 1e6
+            lines += [f"{title} ({size:.1f} MB):", *(f"  {_mark(row)}{_line(row)}" for row in group)]
+    if not lines:
+        return "no worktrees"
+    hint = (
+        "" if removed else "\nthe first group goes with `leadhand clean --yes`, the second with --ignored too"
+    )
+    return "\n".join(lines) + hint
+
+
+def _mark(row: dict[str, Any]) -> str:
+    return "removed: " if row.get("removed") else ""
