@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
     from workspace.git import Git
 
+UNFINISHED = "leadhand is making it"  # why git lists a tree as locked that nobody has worked in
 _REPOSITORY_MODE = "160000"
 _NO_COMMIT_INSIDE = re.compile(r"'(.+?)/?' does not have a commit checked out")
 
@@ -104,8 +105,9 @@ class Worktrees:
     def create(self, name: str, *, base: str, also: Sequence[str] = ()) -> Path:
         """A new tree on a detached head at `base`, with the commits of `also` merged in.
 
-        Nothing is left behind when it fails. Raises WorktreeName, WorktreeExists, UnknownCommit,
-        CannotCombine, GitError.
+        Until it is complete git lists it as locked, with a reason by which a tree that was left
+        unfinished by a crash is known. Nothing is left behind when it fails. Raises WorktreeName,
+        WorktreeExists, UnknownCommit, CannotCombine, GitError.
         """
         path = self.path(name)
         start = self._git.commit_of(base)
@@ -114,12 +116,15 @@ class Worktrees:
             raise WorktreeExists(path=self.recorded(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._git.run("worktree", "add", "--quiet", "--detach", str(path), start)
+            self._git.run(
+                "worktree", "add", "--quiet", "--detach", "--lock", "--reason", UNFINISHED, str(path), start
+            )
         except GitError as error:
             if "already registered" in error.stderr or "already exists" in error.stderr:
                 raise WorktreeExists(path=self.recorded(path)) from error
             raise
         self._bring_in(path, start, wanted)
+        self._git.run("worktree", "unlock", str(path))
         return path
 
     def _bring_in(self, path: Path, start: str, wanted: Sequence[str]) -> None:
@@ -130,7 +135,9 @@ class Worktrees:
                 continue
             merged = combine(here, head, commit, f"Build on {commit:.10}\n")
             if isinstance(merged, Clash):
-                self._git.run("worktree", "remove", "--force", str(path))  # ours alone: nobody was told of it
+                self._git.run(
+                    "worktree", "remove", "--force", "--force", str(path)
+                )  # ours alone: nobody was told of it
                 raise CannotCombine(base=head, commit=commit, files=tuple(map(scrub, merged.files)))
             here.run("checkout", "--quiet", "--detach", merged)
             head = merged

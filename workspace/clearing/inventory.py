@@ -15,6 +15,7 @@ from workspace.excludes import DERIVED, excluding
 from workspace.git import GitError
 from workspace.git_directory import WorktreeBroken
 from workspace.setup.include import is_copy
+from workspace.worktrees import UNFINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,6 +57,11 @@ class Tree:
     @property
     def is_runtimes(self) -> bool:
         return self.name.startswith(RUNTIMES_OWN)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Its making was cut short, so nobody has worked in it."""
+        return self.registered is not None and self.registered.locked == UNFINISHED
 
 
 @dataclass(frozen=True, kw_only=True)

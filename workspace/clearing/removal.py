@@ -82,7 +82,7 @@ class Removal:
         `discard` gives up what is in no commit, but neither an unfinished task nor what still runs.
         """
         contents: Contents | str = Contents()
-        if tree.exists and tree.registered and not tree.is_runtimes:
+        if tree.exists and tree.registered and not tree.is_runtimes and not tree.is_unfinished:
             contents = try_contents(self.inventory(), tree)
         for code, why in self._reasons(tree, contents, discard=discard):
             if why:
@@ -92,6 +92,7 @@ class Removal:
     def _reasons(self, tree: Tree, contents: Contents | str, *, discard: bool) -> Iterator[tuple[str, str]]:
         yield "not_registered", _not_registered(tree)
         yield "on_branch", _on_branch(tree)
+        yield "locked", _locked(tree)
         yield "active_task", _active_task(tree)
         yield "leased", self._leased(tree)
         yield "running", _running(tree) if tree.exists else ""
@@ -196,6 +197,13 @@ def _not_registered(tree: Tree) -> str:
 def _on_branch(tree: Tree) -> str:
     branch = tree.registered.branch if tree.registered and tree.exists else None
     return f"branch {branch} is checked out in it; run `git checkout --detach` there first" if branch else ""
+
+
+def _locked(tree: Tree) -> str:
+    reason = tree.registered.locked if tree.registered and not tree.is_unfinished else None
+    return (
+        "" if reason is None else f"somebody locked it ({reason or 'no reason'}); run `git worktree unlock`"
+    )
 
 
 def _active_task(tree: Tree) -> str:
