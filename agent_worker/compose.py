@@ -13,7 +13,6 @@ from agent_worker.plan_gate import PlanOfTask
 from agent_worker.shutdown import Shutdown
 from agent_worker.worker import Worker
 from coordination import layout
-from coordination.child import tool_environment
 from coordination.liveness import Beat
 from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
 from coordination.mailbox import Inbox
@@ -47,11 +46,8 @@ from harness.tools.background import Background, BackgroundLimits
 from harness.tools.mail import TeamInbox, send_message
 from harness.tools.tasks import board_tools
 from harness.tools.team import submit_plan
-from workspace.checks import Verifier
-from workspace.desk import Desk, Proof
 from workspace.git import Git
-from workspace.setup.tree_setup import TreeSetup
-from workspace.worktrees import Worktrees, trees_directory
+from workspace.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +59,7 @@ if TYPE_CHECKING:
     from harness.recovery import Waiting
     from harness.settings import Settings
     from harness.tool import Guard
+    from workspace.desk import Desk, Proof
 
 
 class Teammate:
@@ -85,6 +82,13 @@ class Teammate:
         self.stores = open_stores(team, self.bearer)
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
         self._shutdown = Shutdown(self._beside, me=self.bearer)
+        self._workplace = Workplace(
+            team,
+            Git(team.repository),
+            settings,
+            stopping=lambda: self._shutdown.asked,
+            stopping_checks=self._must_stop_checks,
+        )
         self.keeper = LeaseKeeper(
             Beat(team, self.bearer),
             team.clock,
@@ -182,38 +186,12 @@ class Teammate:
 
     def _proof(self) -> Proof:
         run = self.stores.runs.open_run()
-        return Proof(
-            checks=run.checks if run else self._settings.checks,
-            every_task=self._settings.every_task_checks,
-            timeout_seconds=self._settings.check_timeout_seconds,
-        )
+        return self._workplace.proof(run.checks if run else self._settings.checks)
 
     def _desk(self) -> Desk:
-        git = Git(self._team.repository)
-        trees = Worktrees(git, self._team.root, trees_directory(self._team, self._settings.trees_directory))
-        tree = trees.directory / layout.verification_tree(self._member.name)
-        environment = tool_environment(passed=self._settings.environment_pass)
-        return Desk(
-            self._team,
-            self.stores.tasks,
-            trees,
-            Verifier(
-                git, tree, environment, stopping=self._must_stop_checks, setup=self._setup(git, own=True)
-            ),
-            claimant=Claimant(name=self._member.name, incarnation=self._incarnation, role=self._member.role),
-            proof=self._proof(),
-            setup=self._setup(git, own=False),
-        )
-
-    def _setup(self, git: Git, *, own: bool) -> TreeSetup:
-        """For trees of tasks, or for the `own` tree of the runtime, in which checks run."""
-        return TreeSetup(
-            self._team,
-            git,
-            self._settings,
-            stopping=lambda: self._shutdown.asked or self._must_stop_checks(),
-            refresh=own,
-        )
+        name, role = self._member.name, self._member.role
+        claimant = Claimant(name=name, incarnation=self._incarnation, role=role)
+        return self._workplace.desk(self.stores.tasks, claimant, self._proof())
 
     def _background(self, desk: Desk) -> Background:
         background = Background(

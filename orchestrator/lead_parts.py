@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.child import tool_environment
 from coordination.interrupts import ask_to_interrupt
 from coordination.liveness import Beat
 from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
@@ -51,24 +50,21 @@ from orchestrator.launchers.local import LocalLauncher
 from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
 from orchestrator.supervisor import Supervisor
-from workspace.checks import Verifier
 from workspace.clearing.removal import Removal
 from workspace.clearing.tidying import Tidying
-from workspace.desk import Desk, Proof
 from workspace.merge_queue import MergeQueue
 from workspace.run_fence import RunFence
-from workspace.setup.tree_setup import TreeSetup
-from workspace.worktrees import Worktrees, trees_directory
+from workspace.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from coordination.stores import Stores
     from harness.context.compactor import Compactor
     from harness.recovery import Waiting
     from harness.settings import Settings
     from orchestrator.opening import Opened
+    from workspace.desk import Desk
 
 WATCHED = (layout.inbox("lead"), layout.REQUESTS)
 
@@ -114,6 +110,9 @@ class LeadParts:
         inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
+        self._workplace = Workplace(
+            opened.team, opened.git, settings, stopping_checks=lambda: self.is_stopping
+        )
         self.integration = self._integration()
         self.tidying = self._tidying()
         self._catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
@@ -199,37 +198,11 @@ class LeadParts:
         journal.append(CHECKPOINT_KIND, **account.checkpoint())
         return journal
 
-    def _proof(self) -> Proof:
-        return Proof(
-            checks=self.opened.run.checks,
-            every_task=self.settings.every_task_checks,
-            timeout_seconds=self.settings.check_timeout_seconds,
-        )
-
-    def _verifier(self, purpose: str) -> Verifier:
-        tree = self._trees_directory() / layout.verification_tree(purpose)
-        environment = tool_environment(passed=self.settings.environment_pass)
-        setup = self._setup(own=True)
-        return Verifier(self.opened.git, tree, environment, stopping=lambda: self.is_stopping, setup=setup)
-
-    def _trees_directory(self) -> Path:
-        return trees_directory(self.opened.team, self.settings.trees_directory)
-
-    def _setup(self, *, own: bool) -> TreeSetup:
-        """For trees of tasks, or for the `own` trees of the runtime, in which checks run."""
-        return TreeSetup(
-            self.opened.team,
-            self.opened.git,
-            self.settings,
-            stopping=lambda: self.is_stopping,
-            refresh=own,
-        )
-
     def _integration(self) -> Integration:
         fence = RunFence(git=self.opened.git, run=self.opened.run.id, term=self.opened.term)
         queue = MergeQueue(
             self.opened.git,
-            self._verifier("merge"),
+            self._workplace.verifier("merge"),
             timeout_seconds=self.settings.check_timeout_seconds,
             guard=fence.take(),
         )
@@ -237,24 +210,18 @@ class LeadParts:
             self.opened.stores.again(),
             queue,
             run=self.opened.run,
-            proof=self._proof(),
+            proof=self._workplace.proof(self.opened.run.checks),
             retry_seconds=self.settings.merge_retry_seconds,
         )
 
     def _tidying(self) -> Tidying:
-        stores, git = self.opened.stores.again(), self.opened.git
-        trees = Worktrees(git, self.opened.team.root, self._trees_directory())
-        return Tidying(Removal(stores, git, trees), stores.events.record)
+        stores = self.opened.stores.again()
+        return Tidying(Removal(stores, self.opened.git, self._workplace.trees()), stores.events.record)
 
     def _desk(self) -> Desk:
-        return Desk(
-            self.opened.team,
-            self.stores.tasks,
-            Worktrees(self.opened.git, self.opened.team.root, self._trees_directory()),
-            self._verifier("lead"),
-            claimant=Claimant(name="lead", incarnation=self.opened.term, role="lead"),
-            proof=self._proof(),
-            setup=self._setup(own=False),
+        claimant = Claimant(name="lead", incarnation=self.opened.term, role="lead")
+        return self._workplace.desk(
+            self.stores.tasks, claimant, self._workplace.proof(self.opened.run.checks)
         )
 
     def _present_state(self) -> str:

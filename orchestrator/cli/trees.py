@@ -79,12 +79,11 @@ def _removal(team_directory: Path | None) -> Removal:
     from harness.settings import load_settings
     from workspace.clearing.removal import Removal
     from workspace.git import Git
-    from workspace.worktrees import Worktrees, trees_directory
+    from workspace.workplace import Workplace
 
     stores = persons_stores(team_directory)
-    team, git = stores.team, Git(stores.team.repository)
-    place = trees_directory(team, load_settings(team.root).trees_directory)
-    return Removal(stores, git, Worktrees(git, team.root, place))
+    place = Workplace(stores.team, Git(stores.team.repository), load_settings(stores.team.root))
+    return Removal(stores, place.git, place.trees())
 
 
 def _row(tree: Tree, removal: Removal) -> dict[str, Any]:

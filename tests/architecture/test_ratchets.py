@@ -20,11 +20,12 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Skills are read as people write them, checked, budgeted and pinned (harness/skills, `leadhand skills`).
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 # The harness keeps conversations within the window (`harness/context`): steps, summary, gauge, journal lines.
-# Trees in which a project runs, and the look for checks of another checkout, are 950 lines of workspace.
+# Trees in which a project runs, the look for checks of another checkout, and what may go of all that,
+# are half of workspace.
 PACKAGES = {
     "coordination": 8200,
     "harness": 8600,
-    "workspace": 2500,
+    "workspace": 3120,
     "agent_worker": 1500,
     "orchestrator": 6200,
 }
