@@ -10,12 +10,11 @@ from agent_worker.briefing import present_state
 from agent_worker.lease_keeper import LeaseKeeper
 from agent_worker.lookout import Lookout
 from agent_worker.plan_gate import PlanOfTask
+from agent_worker.post import Post
 from agent_worker.shutdown import Shutdown
 from agent_worker.worker import Worker
 from coordination import layout
 from coordination.liveness import Beat
-from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
-from coordination.mailbox import Inbox
 from coordination.records import MemberState
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
@@ -33,7 +32,6 @@ from harness.assembly import (
 )
 from harness.catalogs import pinned_catalogs
 from harness.gates import LeaseGate, PlanGate
-from harness.journal import Journal
 from harness.loop import Agent
 from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
@@ -43,7 +41,7 @@ from harness.results import ResultFiles
 from harness.sources import Sources
 from harness.tool_pool import ToolPool
 from harness.tools.background import Background, BackgroundLimits
-from harness.tools.mail import TeamInbox, send_message
+from harness.tools.mail import send_message
 from harness.tools.tasks import board_tools
 from harness.tools.team import submit_plan
 from workspace.git import Git
@@ -52,7 +50,6 @@ from workspace.workplace import Workplace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from coordination.mail_positions import Positions
     from coordination.records import Member
     from coordination.team_root import Team
     from harness.metered_model import MeteredModel
@@ -96,10 +93,9 @@ class Teammate:
             progress_timeout_seconds=settings.progress_timeout_seconds,
             is_held=self.stores.again().tasks.is_held,
         )
-        watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG]
+        watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG, layout.PAUSE]
         self.wakeup = Wakeup(team, watched)
-        self._account = self._read_so_far()
-        self._journal = self._open_journal()
+        self._post = Post(self.stores, member, settings)
 
     def worker(self) -> Worker:
         """The loop of this teammate, ready to run."""
@@ -119,9 +115,11 @@ class Teammate:
             former=self._former,
             end_background=background.kill_all,
         )
-        inbox = TeamInbox(self._box(self._account.positions), self._off_loop, self._journal)
+        inbox = self._post.inbox(self._off_loop)
         self._pool = pool = self._tool_pool(assignment, plan, background)
-        self._agent = agent = self._make_agent(model, desk, plan, Sources(inbox, background))
+        lookout = self._lookout(pool)
+        news = Sources(inbox, background, until_on=lookout.until_on)
+        self._agent = agent = self._make_agent(model, desk, plan, news)
         return Worker(
             stores=self.stores,
             pulse=self._pulse,
@@ -130,7 +128,8 @@ class Teammate:
             agent=agent,
             inbox=inbox,
             background=background,
-            lookout=self._lookout(pool),
+            news=news,
+            lookout=lookout,
             keeper=self.keeper,
         )
 
@@ -149,7 +148,7 @@ class Teammate:
             model=model,
             pool=pool,
             inbox=news,
-            journal=self._journal,
+            journal=self._post.journal,
             system=lambda: system_prompt(self._situation(desk, pool.names)),
             settings=agent_settings(self._settings, self._member.model),
             compactor=compactor,
@@ -169,20 +168,12 @@ class Teammate:
         """The name is closed, and mail that came too late is back with its senders."""
         self.wakeup.close()
         self.keeper.close()
-        name, roster = self._member.name, self.stores.roster
-        roster.closing(name, self._incarnation, why)
-        positions = self._read_so_far().positions  # the journal is what was delivered
-        left = self._box(positions).read_all()
-        roster.closed(name, self._incarnation, positions.ends, why)
-        self.stores.outbox.send_back(left, to=name)
+        self._post.close(why)
         self.stores.events.record("closed", why=why)
 
     def _tell_wait(self, waiting: Waiting) -> None:
         self.keeper.checkpoint()
         self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
-
-    def _box(self, positions: Positions) -> Inbox:
-        return Inbox(self._team, self._member.name, self._incarnation, self.stores.roster, positions)
 
     def _proof(self) -> Proof:
         run = self.stores.runs.open_run()
@@ -267,18 +258,6 @@ class Teammate:
     def _present_run(self) -> str | None:
         run = self.stores.runs.open_run()
         return run.id if run else None
-
-    def _read_so_far(self) -> Account:
-        """How far this process, or else the last one of the name, took its mail."""
-        bearers = self.stores.roster.bearers(self._member)
-        return account_of(self._team.directory, bearers, self._member.positions)
-
-    def _open_journal(self) -> Journal:
-        secrets = [text for text in (self._settings.api_key, self._settings.auth_token) if text]
-        path = layout.journal(self.bearer)
-        journal = Journal(self._team.directory, path, self._team.clock, secrets=secrets)
-        journal.append(CHECKPOINT_KIND, **self._account.checkpoint())
-        return journal
 
     def _situation(self, desk: Desk, tools: Sequence[str]) -> Situation:
         task = desk.task

@@ -73,6 +73,14 @@ class Lookout:
         await self._off_loop(self._look_at_lead)
         return self._lead_lives
 
+    async def until_on(self) -> None:
+        """Return once the team does not rest, or the process has to stop."""
+        seen = self._pulse.count
+        while await self._off_loop(self._stores.pauses.is_on) and not self.is_over(has_task=True):
+            self._keeper.checkpoint()
+            await self._pulse.wait(seen, self.interval)
+            seen = self._pulse.count
+
     def is_over(self, *, has_task: bool) -> bool:
         """True when the process should end: asked to, or alone for too long with nothing to do."""
         if self.shutdown.asked or has_task:

@@ -14,7 +14,6 @@ from coordination.mail_positions import DELIVERY_KIND
 from coordination.records import PlanState, Status
 from harness.context.conversation import REQUEST_KIND
 from harness.loop import Ended, Incoming
-from harness.sources import Sources
 from harness.stop_signals import until_stopped
 from harness.tools.mail import TOLD_BY_HOST
 from workspace.setup.checkout import WrongCheckout
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
     from harness.loop import Agent, TurnOutcome
     from harness.pulse import Pulse
+    from harness.sources import Sources
     from harness.tools.background import Background
     from harness.tools.mail import TeamInbox
 
@@ -56,6 +56,7 @@ class Worker:
         agent: Agent,
         inbox: TeamInbox,
         background: Background,
+        news: Sources,
         lookout: Lookout,
         keeper: LeaseKeeper,
     ) -> None:
@@ -66,7 +67,7 @@ class Worker:
         self._agent = agent
         self._inbox = inbox
         self._background = background
-        self._news = Sources(inbox, background)
+        self._news = news  # mail and the ends of background commands; nothing while the team rests
         self._lookout = lookout
         self._keeper = keeper
         self._give_ups = 0

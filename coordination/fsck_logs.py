@@ -15,6 +15,7 @@ from coordination.finding import Finding, error, note, warning
 from coordination.leadership import TermRules
 from coordination.member_rules import RESERVED
 from coordination.numbered_log import NumberedLog, unseal
+from coordination.pause import PauseRules
 from coordination.profile import ProfileRules
 from coordination.records import MemberState, Status, Task
 from coordination.requests import RequestRules
@@ -102,6 +103,7 @@ def _places(stores: Stores, board: TaskBoard) -> Iterator[_Place]:
         return _Place(log=log, again=lambda: again(log.state) if log.state is not None else None)
 
     yield place(layout.PROFILE_LOG, "profile/mount", ProfileRules(), lambda _: None)
+    yield place(layout.PAUSE, "pause/team", PauseRules(), lambda _: None)
     yield place(layout.LEAD_LOG, "lead/terms", TermRules(), lambda _: None)
     yield place(layout.GRAPH_LOG, LOG_NAME, GraphRules(), lambda _: board.graph.begin_term)
     for key in _keys(directory):

@@ -25,6 +25,7 @@ REQUESTS = ".team/requests"
 RUNS = ".team/runs"
 BACKGROUND = ".team/background"
 SCHEDULE = ".team/schedule"
+PAUSE = ".team/pause"
 EVENTS = ".team/events"
 LOGS = ".team/logs"
 TRANSCRIPTS = ".team/transcripts"
@@ -34,7 +35,7 @@ WORKTREES = ".worktrees"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
 SECOND_LEVEL = (
-    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, BACKGROUND, SCHEDULE),
+    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, BACKGROUND, SCHEDULE, PAUSE),
     *(EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED),
     *(GRAPH_LOG, TASK_LOGS, READY),
 )

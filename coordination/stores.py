@@ -9,6 +9,7 @@ from coordination.background import Jobs
 from coordination.events import EventLog
 from coordination.leadership import Leadership
 from coordination.outbox import Outbox, person_outbox
+from coordination.pause import Pauses
 from coordination.protocols import PERSON, term_to_write
 from coordination.requests import Requests
 from coordination.roster import Roster
@@ -34,6 +35,7 @@ class Stores:
     outbox: Outbox
     jobs: Jobs
     schedule: Schedule
+    pauses: Pauses
     events: EventLog
 
     def check_term(self) -> None:
@@ -61,5 +63,6 @@ def open_stores(team: Team, actor: str, *, events: EventLog | None = None) -> St
         outbox=person_outbox(team, roster) if actor == PERSON else Outbox(team, actor, roster),
         jobs=Jobs(team, actor),
         schedule=Schedule(team, actor, term),
+        pauses=Pauses(team, actor),
         events=events or EventLog(team.directory, team.clock, actor),
     )

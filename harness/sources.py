@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio.lowlevel
+
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from harness.loop import Inbox, Incoming
 
 
 class Sources:
     """Satisfies `harness.loop.Inbox`; the boxes are asked in their order."""
 
-    def __init__(self, *boxes: Inbox) -> None:
+    def __init__(
+        self, *boxes: Inbox, until_on: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+    ) -> None:
+        """`until_on` returns once the agent may go on: a paused one takes nothing and calls no model."""
         self.kinds: set[str] = set()  # of all that has arrived since whoever reads it last cleared it
         self._boxes = boxes
+        self._until_on = until_on
 
     async def take(self) -> list[Incoming]:
         """What is new in any of them. Raises what they raise."""
+        await self._until_on()
         new = [item for box in self._boxes for item in await box.take()]
         self.kinds |= {item.kind for item in new}
         return new

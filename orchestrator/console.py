@@ -34,6 +34,8 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "told_lead": "tells the lead: {text}",
     "late_result": "hands {subject} in too late: {why}",
     "merged": "merges {subject} as {commit:.10}",
+    "paused": "lets the team rest",
+    "continued": "lets the team go on",
     "schedule_fired": "fires {entry} of the schedule",
     "schedule_fault": "cannot fire {entry}: {why}",
     "background_started": "starts in the background: {command}",

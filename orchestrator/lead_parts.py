@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from orchestrator.opening import Opened
     from workspace.desk import Desk
 
-WATCHED = (layout.inbox("lead"), layout.REQUESTS)
+WATCHED = (layout.inbox("lead"), layout.REQUESTS, layout.PAUSE, layout.SCHEDULE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ class LeadParts:
             state=partial(self.off_loop, self._present_state),
         )
         jobs = self._jobs(desk)
-        news = Sources(self.inbox, jobs, self._cron())
+        news = Sources(self.inbox, jobs, self._cron(), until_on=self._until_on)
         pool = self._pool(work, compactor, jobs, news)
         self.interrupt = pool.interrupt
         self._agent = agent = Agent(
@@ -165,6 +165,12 @@ class LeadParts:
         cron = Cron(schedule, clock=team.clock, record=self.stores.events.record)
         cron.recover(team.directory, self._former_leads())
         return cron
+
+    async def _until_on(self) -> None:
+        seen = self.pulse.count
+        while await self.off_loop(self.stores.pauses.is_on):
+            await self.pulse.wait(seen, 1.0)
+            seen = self.pulse.count
 
     def _tell_wait(self, waiting: Waiting) -> None:
         self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))

@@ -23,10 +23,12 @@ def status(stores: Stores) -> dict[str, Any]:
     runs = stores.runs.all()
     run = stores.runs.open_run() or (runs[-1] if runs else None)
     tasks = stores.tasks.all(run.id) if run else []
+    paused = stores.pauses.state()
     return {
         "team": stores.team.id,
         "root": str(stores.team.root),
         "lead": _lead(stores),
+        "paused": paused.to_json() if paused and paused.paused else None,
         "run": _run(run),
         "tasks": _board(tasks),
         "members": [_member(stores, member) for member in stores.roster.all()],
@@ -126,6 +128,8 @@ def render(facts: dict[str, Any]) -> str:
     lines.append(
         f"lead: {lead['state']} (process {lead['pid']} on {lead['host']})" if lead else "no lead yet"
     )
+    if facts["paused"]:
+        lines.append(f"the team rests since {facts['paused']['at']}; `leadhand continue` lets it go on")
     lines.append(f"run {run['id']} [{run['state']}]: {run['goal']}" if run else "no run yet")
     lines += _rows("tasks", [_task_row(task) for task in facts["tasks"]])
     lines += _rows("members", [_member_row(member) for member in facts["members"]])

@@ -1,4 +1,4 @@
-"""The verbs that act on a team from outside its lead: init, send, stop."""
+"""The verbs that act on a team from outside its lead: init, send, stop, pause, continue."""
 
 from __future__ import annotations
 
@@ -65,3 +65,23 @@ def stop(*, name: str | None, team_directory: Path | None) -> int:
 
     click.echo(stop_member(stores, member, patience_seconds=MEMBER_SECONDS))
     return 0
+
+
+@click.command()
+@team_option
+def pause(*, team_directory: Path | None) -> None:
+    """Let the whole team rest: what runs is finished, then nobody calls a model or takes a task."""
+    stores = persons_stores(team_directory)
+    done = stores.pauses.say(paused=True)
+    stores.events.record("paused")
+    click.echo("the team rests; `leadhand continue` lets it go on" if done else "the team rests already")
+
+
+@click.command("continue")
+@team_option
+def continue_(*, team_directory: Path | None) -> None:
+    """Let a paused team go on where it stopped."""
+    stores = persons_stores(team_directory)
+    done = stores.pauses.say(paused=False)
+    stores.events.record("continued")
+    click.echo("the team goes on" if done else "the team was not paused")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import logging
 import os
 import sys
@@ -30,6 +31,8 @@ VERBS = (
     ("daily", "approve", "decide", "approve a plan that waits for you"),
     ("daily", "deny", "decide", "send a plan back, with the reason"),
     ("daily", "send", "act", "leave a message for the lead or a teammate"),
+    ("daily", "pause", "act", "let the team rest: no new task, no new model call"),
+    ("daily", "continue", "act", "let a paused team go on"),
     ("daily", "stop", "act", "stop a teammate, or the whole team"),
     ("look", "tasks", "look", "the board, or one task in full"),
     ("look", "mail", "look", "what a member has received"),
@@ -58,7 +61,8 @@ class VerbGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         for _, verb, module, _ in VERBS:
             if verb == cmd_name:
-                command: click.Command = getattr(importlib.import_module(f"orchestrator.cli.{module}"), verb)
+                name = f"{verb}_" if keyword.iskeyword(verb) else verb
+                command: click.Command = getattr(importlib.import_module(f"orchestrator.cli.{module}"), name)
                 return command
         return None
 

@@ -12,6 +12,7 @@ from coordination.background import Job
 from coordination.mail_lines import Delivery
 from coordination.member_rules import MEMBER_TRANSITIONS
 from coordination.numbered_log import ENVELOPE, digest, pretty, seal, unseal
+from coordination.pause import Pause
 from coordination.profile import Profile, ProfileRules
 from coordination.records import Decision, Member, Message, Request, Run, Task, Term
 from coordination.schedule_rules import Entry, Occurrence
@@ -48,6 +49,7 @@ RECORDS: dict[str, type[JsonRecord]] = {
     "lead": Term,
     "run": Run,
     "background": Job,
+    "pause": Pause,
     "schedule": Entry,
     "occurrence": Occurrence,
 }
@@ -58,6 +60,7 @@ SECTIONS = {
     "Term": Term,
     "Run": Run,
     "Background command": Job,
+    "Pause": Pause,
     "Schedule entry": Entry,
     "Occurrence": Occurrence,
     "Message": Message,

@@ -1,0 +1,57 @@
+"""A teammate's mail and journal: taken up where the last process of its name stopped, and closed in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
+from coordination.mailbox import Inbox
+from harness.journal import Journal
+from harness.tools.mail import TeamInbox
+
+if TYPE_CHECKING:
+    from coordination.mail_positions import Positions
+    from coordination.records import Member
+    from coordination.stores import Stores
+    from harness.off_loop import OffLoop
+    from harness.settings import Settings
+
+
+class Post:
+    """What one teammate process receives and writes down."""
+
+    def __init__(self, stores: Stores, member: Member, settings: Settings) -> None:
+        """The journal begins with how far the mail of the name was taken."""
+        assert member.incarnation is not None
+        self._stores = stores
+        self._member = member
+        self._incarnation = member.incarnation
+        account = self._read_so_far()
+        self._positions = account.positions
+        secrets = [text for text in (settings.api_key, settings.auth_token) if text]
+        team = stores.team
+        self.journal = Journal(team.directory, layout.journal(stores.actor), team.clock, secrets=secrets)
+        self.journal.append(CHECKPOINT_KIND, **account.checkpoint())
+
+    def inbox(self, off_loop: OffLoop) -> TeamInbox:
+        """The box that the agent takes its mail from."""
+        return TeamInbox(self._box(self._positions), off_loop, self.journal)
+
+    def close(self, why: str) -> None:
+        """The name is closed, and mail that came too late is back with its senders."""
+        name, roster = self._member.name, self._stores.roster
+        roster.closing(name, self._incarnation, why)
+        positions = self._read_so_far().positions  # the journal is what was delivered
+        left = self._box(positions).read_all()
+        roster.closed(name, self._incarnation, positions.ends, why)
+        self._stores.outbox.send_back(left, to=name)
+
+    def _read_so_far(self) -> Account:
+        """How far this process, or else the last one of the name, took its mail."""
+        bearers = self._stores.roster.bearers(self._member)
+        return account_of(self._stores.team.directory, bearers, self._member.positions)
+
+    def _box(self, positions: Positions) -> Inbox:
+        stores = self._stores
+        return Inbox(stores.team, self._member.name, self._incarnation, stores.roster, positions)
