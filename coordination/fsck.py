@@ -45,6 +45,7 @@ def inspect(stores: Stores) -> list[Finding]:
         "the numbered logs": lambda: inspect_logs(stores, board),
         "the members": lambda: _members(stores, presence),
         "the tasks": lambda: inspect_board(stores, board, presence.is_present),
+        "the runs": lambda: _runs(stores),
         "the questions": lambda: _questions(stores, presence),
         "the mail": lambda: inspect_mail(stores, presence.is_present),
         "the files": lambda: inspect_files(stores.team),
@@ -133,6 +134,19 @@ def _members(stores: Stores, presence: _Presence) -> Iterator[Finding]:
         yield note(
             "no_lead", layout.LEAD_LOG, f"{run.id} is open and nobody leads", why="go on by `leadhand resume`"
         )
+
+
+def _runs(stores: Stores) -> Iterator[Finding]:
+    """Runs that the graph does not name."""
+    known = stores.tasks.graph.state.runs
+    for name in sorted(stores.team.directory.names(layout.RUNS)):
+        if layout.RUN_ID.fullmatch(name) and name not in known:
+            yield note(
+                "unannounced",
+                layout.run_log(name),
+                "the graph does not name it",
+                why="its lead died or was superseded before it existed",
+            )
 
 
 def _left_start(stores: Stores, member: Member) -> Finding:

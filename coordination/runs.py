@@ -14,6 +14,7 @@ from coordination.identity import new_id
 from coordination.numbered_log import NumberedLog, Record
 from coordination.protocols import term_to_write
 from coordination.records import Run, scrub
+from coordination.task_graph import TaskGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,14 +91,23 @@ class RunRules:
 class Runs:
     """The runs of the team; an object belongs to one thread."""
 
-    def __init__(self, team: Team, actor: str, term: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self,
+        team: Team,
+        actor: str,
+        term: Callable[[], int] = lambda: 0,
+        *,
+        graph: TaskGraph | None = None,
+    ) -> None:
+        """A run exists once the graph names it, so that none is opened by a lead whose term is over."""
         self._team = team
         self._actor = actor
         self._term = term
+        self._graph = graph or TaskGraph(team, actor, term)
         self._logs: dict[str, NumberedLog[Run]] = {}
 
     def open(self, goal: str, **fields: Unpack[RunFields]) -> Run:
-        """A run with this goal is open."""
+        """A run with this goal is open. Raises TermOver."""
         run = Run(
             id=new_id("run"),
             goal=scrub(goal),
@@ -105,26 +115,25 @@ class Runs:
             at=iso(self._team.clock.now()),
             **fields,
         )
-        return self._log(run.id).commit(lambda _state, _number: run.to_json())
+        state = self._log(run.id).commit(lambda _state, _number: run.to_json())
+        self._graph.add_run(run.id)
+        return state
 
     def get(self, run: str) -> Run:
         """The newest version of the run. Raises UnknownRun."""
-        state = self._log(run).refresh() if layout.RUN_ID.fullmatch(run) else None
+        state = self._log(run).refresh() if run in self._graph.state.runs else None
         if state is None:
-            self._logs.pop(run, None)
             raise UnknownRun(run=run, known=", ".join(known.id for known in self.all()) or "none")
         return state
 
     def all(self) -> list[Run]:
-        """Every run, oldest first."""
-        names = self._team.directory.names(layout.RUNS)
-        states = [self._log(name).refresh() for name in names if layout.RUN_ID.fullmatch(name)]
-        return sorted((run for run in states if run), key=lambda run: (run.at, run.id))
+        """Every run, in the order in which they were opened."""
+        states = [self._log(run).refresh() for run in self._graph.state.runs]
+        return [run for run in states if run]
 
     def open_run(self) -> Run | None:
-        """The run that is being worked on: that of the highest term where there are several."""
-        newest_first = reversed([run for run in self.all() if run.state == "open"])
-        return max(newest_first, key=lambda run: run.term, default=None)
+        """The run that is being worked on."""
+        return next((run for run in reversed(self.all()) if run.state == "open"), None)
 
     def update(self, run: str, **fields: Unpack[RunFields]) -> Run:
         """The run has these fields. Raises UnknownRun, InvalidRunChange, TermOver."""

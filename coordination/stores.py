@@ -52,14 +52,15 @@ def open_stores(team: Team, actor: str, *, events: EventLog | None = None) -> St
     leadership = Leadership(team)
     term = leadership.present
     roster = Roster(team, actor, term)
+    tasks = TaskStore(team, actor, term)
     return Stores(
         team=team,
         actor=actor,
         leadership=leadership,
-        tasks=TaskStore(team, actor, term),
+        tasks=tasks,
         roster=roster,
         requests=Requests(team, actor, term),
-        runs=Runs(team, actor, term),
+        runs=Runs(team, actor, term, graph=tasks.graph),
         outbox=person_outbox(team, roster) if actor == PERSON else Outbox(team, actor, roster),
         jobs=Jobs(team, actor),
         schedule=Schedule(team, actor, term),

@@ -1,4 +1,4 @@
-"""The numbered log of the tasks that exist and of the verdicts on edges between them."""
+"""The numbered log of the runs and tasks that exist and of the verdicts on edges between tasks."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ LOG_NAME = "graph/tasks"
 class EntryKind(StrEnum):
     TASKS = "tasks"  # these tasks exist from now on
     EDGE = "edge"  # the verdict on one edge
+    RUN = "run"  # this run exists from now on
     TERM = "term"  # a new lead closes the log to the one before it
 
 
@@ -46,6 +47,7 @@ class GraphEntry(JsonRecord, frozen=True, kw_only=True):
     task: str | None = None
     needs: str | None = None
     verdict: GraphVerdict | None = None
+    run: str | None = None
     why: str = ""
     by: str = ""
     term: int = 0
@@ -60,6 +62,7 @@ class GraphState:
     needs: dict[str, list[str]] = field(default_factory=dict)
     dependents: dict[str, list[str]] = field(default_factory=dict)
     verdicts: dict[str, bool] = field(default_factory=dict)  # edge id to added
+    runs: dict[str, None] = field(default_factory=dict)  # in the order in which they were opened
     term: int = 0
 
 
@@ -89,6 +92,8 @@ class GraphRules:
             _check_tasks(graph, entry)
         elif entry.kind is EntryKind.EDGE:
             _check_edge(graph, entry)
+        elif entry.kind is EntryKind.RUN:
+            _check_run(graph, entry)
 
     def apply(self, state: GraphState | None, record: Record) -> GraphState:
         entry, graph = GraphEntry.from_json(record.body), state or GraphState()
@@ -102,11 +107,13 @@ class GraphRules:
             graph.verdicts[entry.edge] = added
             if added and entry.needs not in graph.needs.get(entry.task, ()):
                 _join(graph, entry.task, entry.needs)
+        if entry.run:
+            graph.runs[entry.run] = None
         return graph
 
 
 class TaskGraph:
-    """Which tasks exist, in order of creation, and which needs which; reverse edges live in memory."""
+    """Which runs and tasks exist, in order of creation, and which task needs which."""
 
     def __init__(self, team: Team, actor: str, term: Callable[[], int] = lambda: 0) -> None:
         self._log = NumberedLog(team.directory, layout.GRAPH_LOG, name=LOG_NAME, rules=GraphRules())
@@ -130,6 +137,10 @@ class TaskGraph:
             return self._signed(entry, state)
 
         self._log.commit(draft)
+
+    def add_run(self, run: str) -> None:
+        """The run exists for the team. Raises TermOver."""
+        self._log.commit(lambda state, _: self._signed(GraphEntry(kind=EntryKind.RUN, run=run), state))
 
     def propose(self, edge: str, task: str, needs: str) -> bool:
         """The edge has a verdict: True when it was added. The first verdict on an edge id stands."""
@@ -187,6 +198,11 @@ def _check_edge(graph: GraphState, entry: GraphEntry) -> None:
         raise InvalidRecord(why=f"edge {entry.edge} has its verdict")
     if entry.verdict is GraphVerdict.ADD and (why := objection(graph, entry.task, entry.needs)):
         raise InvalidRecord(why=why)
+
+
+def _check_run(graph: GraphState, entry: GraphEntry) -> None:
+    if entry.run in graph.runs or not layout.RUN_ID.fullmatch(entry.run or ""):
+        raise InvalidRecord(why=f"{entry.run} is taken or no run id")
 
 
 def _join(graph: GraphState, task: str, need: str) -> None:

@@ -32,6 +32,7 @@ from coordination.task_views import TaskViews
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from coordination.task_graph import TaskGraph
     from coordination.team_root import Team
 
 
@@ -58,8 +59,13 @@ class TaskStore:
         self._lock = lock or CourtesyLock(team.root / layout.TASKS_LOCK, team.clock)
         self._draw_id = draw_id
 
+    @property
+    def graph(self) -> TaskGraph:
+        """What exists for the team."""
+        return self._board.graph
+
     def begin_term(self) -> None:
-        """No new task and no edge of an earlier term counts from here on: the first act of a new lead."""
+        """No run, task or edge of an earlier term comes into being from here on: a new lead's first act."""
         self._board.graph.begin_term()
 
     # looking

@@ -139,7 +139,7 @@ def test_what_stands_on_the_next_number_is_told_and_the_state_said_again_above_i
     task, run = claimed(team, lead, alice), lead.runs.open("Fix the shop")
     path, top = {
         "task": (layout.task_log(task.id), 3),
-        "graph": (layout.GRAPH_LOG, 1),
+        "graph": (layout.GRAPH_LOG, 2),
         "member": (layout.member_log("alice"), 2),
         "run": (layout.run_log(run.id), 1),
     }[kind]
