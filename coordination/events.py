@@ -12,6 +12,8 @@ from coordination.clock import Clock, iso
 from coordination.errors import NotRegularFile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from coordination.files import StateDirectory
 
 _CHUNK = 1 << 20
@@ -36,6 +38,18 @@ class EventLog:
     def close(self) -> None:
         """Give the descriptor back; a later event opens the file again."""
         self._file.close()
+
+
+class EventsAbout:
+    """The audit trail of one agent; its lines also say which work they belong to."""
+
+    def __init__(self, log: EventLog, work: Callable[[], Mapping[str, object]]) -> None:
+        self._log = log
+        self._work = work
+
+    def record(self, action: str, /, **fields: object) -> None:
+        """As `EventLog.record`."""
+        self._log.record(action, **self._work(), **fields)
 
 
 class EventTail:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +18,7 @@ from coordination.requests import Requests
 from coordination.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from coordination.records import Run
     from coordination.task_store import TaskStore
@@ -98,55 +99,64 @@ def _is_unverified(task: Task) -> bool:
 def make_report(team: Team, store: TaskStore, run: Run, words: str = "") -> Report:
     """The report of a run, read from disk alone."""
     tasks = tuple(store.all(run.id))
-    steps = [*_steps(store, tasks), *_decisions(Requests(team, PERSON), store, tasks)]
+    moments = [*_steps(store, tasks), *_decisions(Requests(team, PERSON), store, tasks)]
     return Report(
         run=run,
         tasks=tasks,
-        steps=tuple(sorted(steps, key=lambda step: step.at)),
-        usage=usage_by_member(EventTail(team.directory).read_new(), since=run.at),
+        steps=tuple(step for _, step in sorted(moments, key=itemgetter(0))),
+        usage=usage_by_member(EventTail(team.directory).read_new(), run.id),
         words=words,
     )
 
 
-def usage_by_member(events: Iterable[dict[str, Any]], *, since: str = "") -> dict[str, Usage]:
-    """What each name used in model calls, the first caller first."""
+def usage_by_member(events: Iterable[dict[str, Any]], run: str) -> dict[str, Usage]:
+    """What each name used in model calls for that run, the first caller first."""
     used: dict[str, Usage] = {}
     for event in events:
-        if event.get("action") == "model_call" and str(event.get("at", "")) >= since:
+        if event.get("action") == "model_call" and event.get("run") == run:
             name = str(event.get("who", "")).partition("~")[0]
             with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
                 used[name] = used.get(name, Usage()) + msgspec.convert(event.get("usage"), Usage)
     return used
 
 
-def _steps(store: TaskStore, tasks: Iterable[Task]) -> Iterable[Step]:
+def _steps(store: TaskStore, tasks: Iterable[Task]) -> Iterator[tuple[str, Step]]:
+    """Each with the time it stands under: no clock that jumped puts what came later before the earlier."""
     for task in tasks:
+        moment = ""
         for _, version in store.history(task.id):
+            moment = max(moment, version.at)
             if version.event in TOLD:
-                yield Step(
-                    at=version.at,
-                    by=version.by,
-                    event=version.event,
-                    task=task.id,
-                    subject=task.subject,
-                    why=version.why,
+                yield (
+                    moment,
+                    Step(
+                        at=version.at,
+                        by=version.by,
+                        event=version.event,
+                        task=task.id,
+                        subject=task.subject,
+                        why=version.why,
+                    ),
                 )
 
 
-def _decisions(requests: Requests, store: TaskStore, tasks: Iterable[Task]) -> Iterable[Step]:
+def _decisions(requests: Requests, store: TaskStore, tasks: Iterable[Task]) -> Iterator[tuple[str, Step]]:
     """What was decided on the plans of the tasks."""
     for task in tasks:
         plans = [version.plan for _, version in store.history(task.id) if version.plan]
         for request in dict.fromkeys(plan.request for plan in plans):
             answer = requests.get(request).answer
             if answer:
-                yield Step(
-                    at=answer.at,
-                    by=answer.by,
-                    event=answer.verdict,
-                    task=task.id,
-                    subject=task.subject,
-                    why=answer.reason,
+                yield (
+                    answer.at,
+                    Step(
+                        at=answer.at,
+                        by=answer.by,
+                        event=answer.verdict,
+                        task=task.id,
+                        subject=task.subject,
+                        why=answer.reason,
+                    ),
                 )
 
 

@@ -21,6 +21,10 @@ class FakeClock:
     def sleep(self, seconds: float) -> None:
         self.advance(seconds)
 
+    def jump(self, seconds: float) -> None:
+        """Somebody set the wall clock; no time passed."""
+        self._wall += timedelta(seconds=seconds)
+
     def advance(self, seconds: float) -> None:
         self._wall += timedelta(seconds=seconds)
         self._seconds += seconds

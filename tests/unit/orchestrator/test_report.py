@@ -18,6 +18,7 @@ from tests.support.people import a_task, claimant, comes_alive, leads, stores_of
 if TYPE_CHECKING:
     from coordination.stores import Stores
     from coordination.team_root import Team
+    from tests.support.clock import FakeClock
 
 RUN = Run(id="run_00000001", goal="Fix the shop", branch="leadhand/run_00000001", base="0123456789abcdef")
 PROVEN = TaskResult(text="rounded", verified=True)
@@ -120,31 +121,51 @@ def test_tasks_of_another_run_are_not_told(team: Team, lead: Stores) -> None:
     assert (report.tasks, report.steps) == ((), ())
 
 
-def test_usage_adds_up_by_name_over_incarnations_and_starts_with_the_run(team: Team, lead: Stores) -> None:
+def test_usage_adds_up_by_name_over_incarnations_and_whatever_a_clock_says(
+    team: Team, lead: Stores, clock: FakeClock
+) -> None:
     run = opened(lead)
+    clock.jump(-3600)
     call = {"calls": 1, "input_tokens": 10, "output_tokens": 2}
     for who in ("lead~1", "alice~2", "alice~5"):
-        EventLog(team.directory, team.clock, who).record("model_call", usage=call)
+        EventLog(team.directory, clock, who).record("model_call", run=run.id, usage=call)
     used = make_report(team, lead.tasks, run).usage
     assert used["alice"] == Usage(calls=2, input_tokens=20, output_tokens=4)
     assert used["lead"].calls == 1
-    old = {"action": "model_call", "who": "bob~1", "at": "2025-01-01T00:00:00.000Z", "usage": call}
-    assert usage_by_member([old], since=run.at) == {}
+    other = {"action": "model_call", "who": "bob~1", "run": "run_00000009", "usage": call}
+    assert usage_by_member([other], run.id) == {}
+
+
+def test_a_story_is_told_in_the_order_of_the_versions_where_a_clock_jumped_back(
+    team: Team, lead: Stores, clock: FakeClock
+) -> None:
+    run = opened(lead)
+    (task,) = lead.tasks.publish([lead.tasks.create([TaskDraft(subject="A", run=run.id)])[0].id])
+    alice = comes_alive(team, "alice")
+    own = stores_of(team, alice).tasks
+    token = own.claim(task.id, claimant(alice)).token or 0
+    clock.advance(60)
+    own.refuse(task.id, token, TaskResult())
+    clock.jump(-3600)
+    own.release(task.id, token, "stop")
+    steps = make_report(team, lead.tasks, run).steps
+    assert [step.event for step in steps] == ["claim", "refuse", "release"]
 
 
 def test_usage_in_a_damaged_event_costs_no_report() -> None:
     odd = [
-        {"action": "model_call", "who": "alice~2", "usage": usage} for usage in ({"cost": 1}, None, "x", {})
+        {"action": "model_call", "who": "alice~2", "run": RUN.id, "usage": usage}
+        for usage in ({"cost": 1}, None, "x", {})
     ]
-    good = {"action": "model_call", "who": "alice~2", "usage": {"calls": 1}}
-    assert usage_by_member([*odd, good])["alice"].calls == 1
+    good = {"action": "model_call", "who": "alice~2", "run": RUN.id, "usage": {"calls": 1}}
+    assert usage_by_member([*odd, good], RUN.id)["alice"].calls == 1
 
 
 def test_the_table_shows_what_each_member_used_and_completed(team: Team, lead: Stores) -> None:
     run = opened(lead)
     one_task_done(team, lead, run)
     usage = {"calls": 3, "input_tokens": 400, "cache_read_tokens": 5000, "output_tokens": 60}
-    EventLog(team.directory, team.clock, "alice~2").record("model_call", usage=usage)
+    EventLog(team.directory, team.clock, "alice~2").record("model_call", run=run.id, usage=usage)
     row = next(line for line in render(make_report(team, lead.tasks, run)).splitlines() if "5000" in line)
     assert row.split() == ["alice", "3", "400", "5000", "60", "Round", "money"]
 
