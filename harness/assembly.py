@@ -38,12 +38,20 @@ if TYPE_CHECKING:
     from harness.tools.background import Background
 
 
-def make_model(settings: Settings, *, on_wait: Callable[[Waiting], None]) -> MeteredModel:
-    """The model on its server, with recovery and a meter. Raises CredentialsMissing."""
+def make_model(
+    settings: Settings,
+    *,
+    on_wait: Callable[[Waiting], None],
+    before_call: Callable[[], Awaitable[None]],
+) -> MeteredModel:
+    """The model on its server, with recovery and a meter. Raises CredentialsMissing.
+
+    `before_call` raises for a process that may call no more.
+    """
     endpoint = Endpoint(
         address=settings.base_url or DEFAULT_ADDRESS, api_key=settings.api_key, auth_token=settings.auth_token
     )
-    return MeteredModel(RecoveringModel(AnthropicModel(endpoint), on_wait=on_wait))
+    return MeteredModel(RecoveringModel(AnthropicModel(endpoint), on_wait=on_wait, before_call=before_call))
 
 
 def make_compactor(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from harness.model import ImproperEnd, Model, ModelBusy, ModelRequest, ModelUnreachable, NoReply, Reply
 
@@ -60,10 +61,13 @@ class RecoveringModel:
         model: Model,
         *,
         on_wait: Callable[[Waiting], None] = lambda _: None,
+        before_call: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
+        """`before_call` is asked before each attempt; what it raises is not waited out."""
         self._model = model
+        self._before_call = before_call
         self._on_wait = on_wait
         self._sleep = sleep
         self._jitter = jitter
@@ -87,6 +91,7 @@ class RecoveringModel:
         attempt = 0
         while True:
             attempt += 1
+            await self._before_call()
             try:
                 return await self._model.reply(request, on_text)
             except NoReply as error:

@@ -120,7 +120,9 @@ class LeadParts:
 
     def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
         """The agent of the lead. Raises CredentialsMissing."""
-        model = make_model(self.settings, on_wait=self._tell_wait)
+        model = make_model(
+            self.settings, on_wait=self._tell_wait, before_call=lambda: self.off_loop(self.stores.check_term)
+        )
         desk = self._desk()
         work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
         compactor = make_compactor(

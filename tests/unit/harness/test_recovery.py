@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from coordination.protocols import TermOver
 from harness.model import (
     CredentialsMissing,
     CredentialsRefused,
@@ -128,3 +129,17 @@ async def test_closing_closes_the_model_below() -> None:
     model = FakeModel()
     await RecoveringModel(model).close()
     assert model.closed
+
+
+@pytest.mark.anyio
+async def test_who_may_call_no_more_is_stopped_before_each_attempt_the_repeated_ones_too() -> None:
+    model, asked = FakeModel(PASSING[0], says("here")), list[int]()
+
+    async def only_once() -> None:
+        asked.append(len(model.requests))
+        if len(asked) > 1:
+            raise TermOver(term=1, present=2)
+
+    with pytest.raises(TermOver):
+        await RecoveringModel(model, sleep=Naps(), before_call=only_once).reply(asks("go"), lambda _: None)
+    assert (asked, len(model.requests)) == ([0, 1], 1)
