@@ -77,9 +77,9 @@ rules:
     call: [spawn_teammate: {name: fay}, spawn_teammate: {name: gil}]
 """
 TASKS = {
-    "@BASKET@": "create_task: {subject: Give the discount from ten on, checks: [basket]}",
-    "@INVOICE@": "create_task: {subject: Align the invoice, checks: [invoice], require_plan: true}",
-    "@SHOP@": "create_task: {subject: Show discounts and VAT on the invoice, checks: [shop]}",
+    "@BASKET@": "subject: Give the discount from ten on, checks: [basket]",
+    "@INVOICE@": "subject: Align the invoice, checks: [invoice], require_plan: true",
+    "@SHOP@": "subject: Show discounts and VAT on the invoice, checks: [shop]",
 }
 WORDS = {"money": "Make money", "basket": "Give the", "invoice": "Align the", "shop": "Show discounts"}
 BOARD = ".*".join(rf"(?P<{key}>task_\w+)  \[[^\n]*{word}" for key, word in WORDS.items())
@@ -89,7 +89,7 @@ def playbook() -> Playbook:
     text = resources.files("orchestrator.demo").joinpath("playbook.yaml").read_text(encoding="utf-8")
     resumed = RESUMED.replace("@BOARD@", BOARD)
     for place, task in TASKS.items():
-        resumed = resumed.replace(place, task)
+        resumed = resumed.replace(place, f"create_task: {{description: As it should be, {task}}}")
     return Playbook.parse(resumed + text.partition("rules:\n")[2])
 
 
