@@ -26,6 +26,17 @@ class PlanOfTask:
         self._stores = stores
         self._desk = desk
         self._off_loop = off_loop
+        self._untold: tuple[str, int | None] | None = None  # task and token of the last plan
+
+    @property
+    def is_untold(self) -> bool:
+        """A plan was submitted for the present task, and its author does not know the decision yet."""
+        task = self._desk.task
+        return task is not None and self._untold == (task.id, task.token)
+
+    def told(self) -> None:
+        """Its author is told what became of the plan."""
+        self._untold = None
 
     async def state(self) -> PlanState:
         """Where the plan gate stands now, read from disk."""
@@ -60,7 +71,9 @@ class PlanOfTask:
             )
         if self._desk.task is None:
             raise ToolFailure(code="no_task", detail="you hold no task to plan for")
-        request = await self._off_loop(self._put_before_reviewer, self._desk.task, plan)
+        task = self._desk.task
+        request = await self._off_loop(self._put_before_reviewer, task, plan)
+        self._untold = (task.id, task.token)
         return f"submitted as {request}; you go on when it is decided"
 
     def _put_before_reviewer(self, task: Task, text: str) -> str:

@@ -174,8 +174,8 @@ class Worker:
             await self._assignment.give_back("its lease was lost")
         if outcome.ended is Ended.STOPPED or self._is_final() or await self._assignment.problem():
             return ""
-        if await self._plan.state() is PlanState.PENDING:
-            return await self._until_decided()
+        if self._plan.is_untold or await self._plan.state() is PlanState.PENDING:
+            return await self._until_decided()  # even if it was decided before the turn was over
         return await self._until_handed_in()
 
     async def _until_handed_in(self) -> str:
@@ -205,6 +205,7 @@ class Worker:
         await self._wait("the decision on its plan", self._is_decided)
         if await self._plan.state() is PlanState.PENDING:
             return ""
+        self._plan.told()
         decision = await self._plan.decision()
         return plan_decided(decision) if decision else "[Plan void] a new plan is wanted."
 

@@ -51,8 +51,8 @@ class TeammateUnderTest:
         self.member = comes_alive(team, "alice")
         self.teammate = Teammate(team, self.member, SETTINGS)
         self.teammate.keeper.holds(None, None)
-        worker = self.teammate.worker()
-        self.on, self.plan = worker._assignment, worker._plan
+        self.worker = self.teammate.worker()
+        self.on, self.plan = self.worker._assignment, self.worker._plan
         self.stores = self.teammate.stores
 
     async def takes_next(self) -> Task:

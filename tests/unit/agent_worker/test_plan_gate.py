@@ -11,6 +11,8 @@ from coordination import layout
 from coordination.protocols import Kind
 from coordination.records import PlanState, Run, Verdict
 from coordination.stores import Stores, open_stores
+from coordination.usage import Usage
+from harness.loop import Ended, TurnOutcome
 from harness.off_loop import OffLoop
 from harness.tool import ToolFailure
 from orchestrator.leading import HostOfLead, review
@@ -81,6 +83,19 @@ async def test_a_plan_goes_through_rejection_and_a_better_one_to_approval(
     decision = await alice.plan.decision()
     assert decision
     assert decision.verdict is Verdict.APPROVE
+
+
+@pytest.mark.parametrize(("verdict", "told"), [(Verdict.APPROVE, "approved"), (Verdict.DENY, "rejected")])
+async def test_a_decision_before_the_end_of_the_turn_is_told_and_no_refused_completion(
+    lead: Stores, run: Run, alice: TeammateUnderTest, verdict: Verdict, told: str
+) -> None:
+    task = puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    review(lead, await alice.submits("Use decimals"), verdict, "")
+    over = TurnOutcome(text="", rounds=1, usage=Usage(), ended=Ended.DONE)
+    assert await alice.worker._go_on(over) == f"[Plan {told}] by lead"
+    assert lead.tasks.get(task.id).refusals == 0
+    assert (await alice.worker._go_on(over)).startswith("[Still open]")
 
 
 async def test_a_second_plan_waits_for_the_decision_on_the_first(
