@@ -91,12 +91,14 @@ class StateDirectory:
 
     def patiently(self, look: Callable[[], T], name: str) -> T:
         """What `look` returns; passing errors are retried as by `read_patiently`."""
-        deadline = self._clock.monotonic() + READ_PATIENCE_SECONDS
+        deadline: float | None = None
         while True:
             try:
                 return look()
             except OSError as error:
-                if error.errno not in PASSING_ERRORS or self._clock.monotonic() >= deadline:
+                now = self._clock.monotonic()
+                deadline = deadline or now + READ_PATIENCE_SECONDS
+                if error.errno not in PASSING_ERRORS or now >= deadline:
                     raise StateUnreadable(path=name, cause=error.strerror or "unknown") from error
             self._clock.sleep(0.05)
 

@@ -77,7 +77,8 @@ class Inbox:
         self._name = name
         self._incarnation = incarnation
         self._bearers = Bearers(team, roster)
-        self._start = 0
+        self._start: int | None = None  # until the roster was first asked
+        self._places: dict[str, tuple[str, int, str] | None] = {}  # file name to who writes it
         self._passed: dict[str, tuple[int, int]] = {}  # behind this position, lines up to there are no mail
         self._repeats: dict[str, int] = {}  # up to there, lines repeat what was delivered
         self._told: dict[str, int] = {}  # problems before this offset are reported
@@ -93,7 +94,8 @@ class Inbox:
         `is_behind` tells whether that was all. Raises Superseded (TermOver for a lead) when another
         process bears the name: then nothing more may be journaled.
         """
-        self.check_bearer()
+        if self._start is None:
+            self.check_bearer()
         sweep = self._team.clock.monotonic() >= self._swept + SWEEP_SECONDS
         step = _Step(left=limit)
         sources = self._sources(sweep=sweep)
@@ -102,8 +104,7 @@ class Inbox:
             self._read(source, step)
         self.is_behind = step.cut is not None
         self._cut = step.cut or ""
-        if step.deliveries:  # this process may have stood still while it read
-            self.check_bearer()
+        self.check_bearer()  # it may have stood still while it read
         if sweep:
             self._swept = self._team.clock.monotonic()
             self._retired = over & step.read_out
@@ -142,10 +143,10 @@ class Inbox:
     def _sources(self, *, sweep: bool) -> list[str]:
         found: list[tuple[str, int, str]] = []
         for file in self._team.directory.names(layout.inbox(self._name)):
-            source = file.removesuffix(".jsonl")
-            bearer = split_source(source)
-            if bearer and source != file:
-                found.append((*bearer, source))
+            if file not in self._places:
+                self._places[file] = _place(file)
+            if place := self._places[file]:
+                found.append(place)
             elif not file.startswith("."):
                 self._report(file, 0, "not named after a sender; mail by hand goes into person~HOST.jsonl")
         found.sort(key=lambda place: (place[0] <= self._cut, place))  # no flood keeps others out
@@ -245,3 +246,10 @@ class Inbox:
             why,
             extra={"action": "bad_mail"},
         )
+
+
+def _place(file: str) -> tuple[str, int, str] | None:
+    """Name, incarnation and source of the sender whose file it is, in the order in which they are read."""
+    source = file.removesuffix(".jsonl")
+    bearer = split_source(source) if source != file else None
+    return (*bearer, source) if bearer else None

@@ -6,29 +6,30 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from watchdog.events import FileSystemEventHandler
-from watchdog.observers import Observer
 
 from coordination import layout
 from coordination.clock import SystemClock
+from coordination.file_events import ByObserver, watch
 from coordination.wakeup import Wakeup
 from tests.support.mail import Receiver, join, outbox, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from watchdog.observers.api import BaseObserver
-
+    from coordination.file_events import FileEvents
     from coordination.team_root import Team
+
+    Way = Callable[[Sequence[str], Callable[[str], None]], FileEvents]
 
 BOX = layout.inbox("bob")
 SOON = 5.0  # far above what an event takes, so that a busy machine does not matter
+WAYS = pytest.mark.parametrize("way", [watch, ByObserver])
 QUIET = 0.2  # events were seen after 5 ms at most
 
 
-@pytest.fixture
-def wakeup(team: Team) -> Iterator[Wakeup]:
-    made = Wakeup(team, [BOX, layout.MEMBERS])
+@pytest.fixture(params=[watch, ByObserver], ids=["own way", "observer"])
+def wakeup(team: Team, request: pytest.FixtureRequest) -> Iterator[Wakeup]:
+    made = Wakeup(team, [BOX, layout.MEMBERS], watched_by=request.param)
     yield made
     made.close()
 
@@ -106,9 +107,10 @@ def test_wake_ends_a_wait_from_another_thread(wakeup: Wakeup) -> None:
     assert wakeup.wait(SOON)
 
 
-def test_close_leaves_no_thread_and_no_waiter(team: Team) -> None:
+@WAYS
+def test_close_leaves_no_thread_and_no_waiter(team: Team, way: Way) -> None:
     before = threading.active_count()
-    wakeup = Wakeup(team, [BOX])
+    wakeup = Wakeup(team, [BOX], watched_by=way)
     waiter = threading.Thread(target=wakeup.wait, args=(60.0,))
     waiter.start()
     wakeup.close()
@@ -117,8 +119,9 @@ def test_close_leaves_no_thread_and_no_waiter(team: Team) -> None:
     assert not wakeup.wait(60.0)
 
 
-def test_a_removed_directory_falls_back_to_polling(team: Team) -> None:
-    wakeup = Wakeup(team, [BOX])
+@WAYS
+def test_a_removed_directory_falls_back_to_polling(team: Team, way: Way) -> None:
+    wakeup = Wakeup(team, [BOX], watched_by=way)
     shutil.rmtree(team.root / BOX)
     clock, deadline = SystemClock(), SystemClock().monotonic() + SOON
     while wakeup.by_events and clock.monotonic() < deadline:
@@ -129,23 +132,19 @@ def test_a_removed_directory_falls_back_to_polling(team: Team) -> None:
     wakeup.close()
 
 
-def out_of_instances() -> BaseObserver:
+def out_of_instances(_: Sequence[str], __: Callable[[str], None]) -> FileEvents:
     raise OSError(errno.EMFILE, "too many open files")
 
 
-def out_of_watches() -> BaseObserver:
-    """An observer with a watch that the system refuses."""
-    observer = Observer()
-    observer.schedule(FileSystemEventHandler(), "/nowhere")
-    return observer
+def out_of_watches(way: Way) -> Way:
+    """The system refuses the second directory."""
+    return lambda paths, changed: way([*paths, "/nowhere"], changed)
 
 
-@pytest.mark.parametrize("observer", [out_of_instances, out_of_watches])
-def test_a_system_without_events_is_polled_and_leaves_no_thread(
-    team: Team, observer: Callable[[], BaseObserver]
-) -> None:
+@pytest.mark.parametrize("way", [out_of_instances, out_of_watches(watch), out_of_watches(ByObserver)])
+def test_a_system_without_events_is_polled_and_leaves_no_thread(team: Team, way: Way) -> None:
     before = threading.active_count()
-    wakeup = Wakeup(team, [BOX], observer=observer)
+    wakeup = Wakeup(team, [BOX], watched_by=way)
     assert not wakeup.by_events
     assert threading.active_count() == before
     assert wakeup.wait(SOON)
