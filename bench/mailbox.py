@@ -21,15 +21,14 @@ from bench.side_by_side import Bench, Goal, scratch
 from coordination import layout
 from coordination.bearers import LEAD
 from coordination.leadership import Leadership
-from coordination.mail_positions import CHECKPOINT_KIND, account_of
+from coordination.mail_positions import account_of
 from coordination.mailbox import Inbox
 from coordination.outbox import Outbox
 from coordination.roster import Roster
 from coordination.team_root import create_team, open_team
 from coordination.wakeup import Wakeup
-from harness.journal import Journal
 from harness.off_loop import OffLoop
-from harness.tools.mail import TeamInbox
+from harness.tools.mail import TeamInbox, mail_journal
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -95,8 +94,7 @@ class Taker:
         started = time.perf_counter()
         formers = (layout.bearer(LEAD, number) for number in range(term - 1, 0, -1))
         account = account_of(team.directory, formers)
-        self._journal = Journal(team.directory, layout.journal(layout.bearer(LEAD, term)), team.clock)
-        self._journal.append(CHECKPOINT_KIND, **account.checkpoint())
+        self._journal = mail_journal(team, layout.bearer(LEAD, term), account)
         inbox = Inbox(team, LEAD, term, Roster(team, LEAD), account.positions)
         self._box = TeamInbox(inbox, OffLoop(), self._journal)
         self.first = self.take()

@@ -42,7 +42,7 @@ def make_model(
     settings: Settings,
     *,
     on_wait: Callable[[Waiting], None],
-    before_call: Callable[[], Awaitable[None]],
+    before_call: Callable[[], Awaitable[object]],
 ) -> MeteredModel:
     """The model on its server, with recovery and a meter. Raises CredentialsMissing.
 

@@ -61,7 +61,7 @@ class RecoveringModel:
         model: Model,
         *,
         on_wait: Callable[[Waiting], None] = lambda _: None,
-        before_call: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
+        before_call: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:

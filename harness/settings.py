@@ -186,6 +186,10 @@ class Settings(ContextSettings, SkillSettings, ToolSettings, TreeSettings):
     )
     file_digest: str = ""  # of `leadhand.yaml` as it was read
 
+    def secrets(self) -> list[str]:
+        """What no file may show."""
+        return [text for text in (self.api_key, self.auth_token) if text]
+
     def digest(self) -> str:
         """SHA-256 of `leadhand.yaml` as it was read; without the file, that of nothing."""
         return self.file_digest

@@ -6,18 +6,21 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from coordination import layout
 from coordination.mail_positions import CHECKPOINT_KIND, CHECKPOINT_LINES, DELIVERY_KIND
+from harness.journal import Journal
 from harness.loop import Incoming
 from harness.tool import Effect, Tool, ToolContext, closed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from coordination.mail_lines import Delivery
+    from coordination.mail_positions import Account
     from coordination.mailbox import Inbox
     from coordination.outbox import Outbox
     from coordination.records import Message
-    from harness.journal import Journal
+    from coordination.team_root import Team
     from harness.off_loop import OffLoop
 
 
@@ -78,6 +81,13 @@ def frame(delivery: Delivery) -> str:
             marks.setdefault(key, value)  # what the host says of a message, its text cannot change
     shown = " ".join(f'{key}="{escape(str(value))}"' for key, value in marks.items() if value)
     return f"<mail {shown}>\n{escape(message.content, quote=False)}\n</mail>"
+
+
+def mail_journal(team: Team, bearer: str, account: Account, *, secrets: Sequence[str] = ()) -> Journal:
+    """The journal of a process whose mail goes on where the account of the one before it ends."""
+    journal = Journal(team.directory, layout.journal(bearer), team.clock, secrets=secrets)
+    journal.append(CHECKPOINT_KIND, **account.checkpoint())
+    return journal
 
 
 # The host acts on these itself and tells the model in words of its own, at a time that fits.

@@ -29,7 +29,7 @@ from coordination.team_root import open_team
 from coordination.wakeup import Wakeup
 from harness.journal import Journal, read
 from harness.off_loop import OffLoop
-from harness.tools.mail import TeamInbox
+from harness.tools.mail import TeamInbox, mail_journal
 from tests.support.mail import bearer_of, join
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def _receive(team: Team, name: str) -> None:
         member = roster.restart(name)
         incarnation, formers = member.incarnation or 0, roster.bearers(member)[1:]
     account = account_of(team.directory, formers)
-    journal = Journal(team.directory, layout.journal(layout.bearer(name, incarnation)), team.clock)
-    journal.append(CHECKPOINT_KIND, **account.checkpoint())
+    journal = mail_journal(team, layout.bearer(name, incarnation), account)
     inbox = Inbox(team, name, incarnation, roster, account.positions)
     anyio.run(_take_for_ever, team, name, inbox, journal)
 
