@@ -19,7 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from bench.mailbox import Sqlite
-from bench.side_by_side import Bench, Goal, scratch
+from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination.team_root import create_team
 from tests.support import claim_chaos, mail_chaos
 
@@ -39,6 +39,7 @@ def mail(bench: Bench, place: Path, size: mail_chaos.Size, random: Random) -> No
     chaos = mail_chaos.Chaos(create_team(place, place), size, random)
     started = time.perf_counter()
     chaos.run(patience_seconds=PATIENCE)
+    bench.faults += broken(place)
     bench.add(mail_kills=chaos.kills, mail_freezes=chaos.freezes, mail_s=time.perf_counter() - started)
     for number, name in enumerate(size.recipients):
         senders = [f"sender{sender}" for sender in range(size.senders)]

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bench.side_by_side import Bench, Goal, scratch
+from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination import layout
 from coordination.bearers import LEAD
 from coordination.leadership import Leadership
@@ -216,6 +216,7 @@ def throughput(bench: Bench, kind: str, place: Path, *, senders: int, seconds: f
     for process in (*processes, receiver):
         process.join(PATIENCE)
     bench.faults += [f"{kind} {senders}->1: {fault}" for fault in faults]
+    bench.faults += broken(place) if kind == "leadhand" else []
     return float(taken / elapsed)
 
 
@@ -327,6 +328,7 @@ def _measure(bench: Bench, place: Path, options: argparse.Namespace) -> None:
         bench.add(successor_start_s=large.successor_seconds())
 
     bench.rounds(options.rounds, work)
+    bench.faults += [*broken(few), *broken(many)]
     for senders in (1, 8):
         ours = bench.median(f"leadhand_{senders}_to_1_per_s")
         bench.ratios[f"{senders}_to_1_of_sqlite"] = ours / bench.median(f"sqlite_{senders}_to_1_per_s")

@@ -15,10 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coordination.fsck import inspect
+from coordination.protocols import PERSON
+from coordination.stores import open_stores
+from coordination.team_root import open_team
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SLACK = 1.25  # a goal is missed when the ratio is worse than the goal by more than this
+DEATHS = {"member_dead", "start_left"}  # of processes that were killed, or ended without a word
 BUSY = 30.0  # CPU pressure in percent above which a round says little
 
 
@@ -91,6 +97,16 @@ class Bench:
         }
         print(json.dumps(document, indent=2))
         return 1 if failed or self.faults else 0
+
+
+def broken(root: Path) -> list[str]:
+    """What `fsck` says against the team, but for processes that ended as they do when they only measure."""
+    found = inspect(open_stores(open_team(root), PERSON))
+    return [
+        f"fsck: {finding.where}: {finding.what}"
+        for finding in found
+        if finding.counts and finding.code not in DEATHS
+    ]
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
-from bench.side_by_side import Bench, Goal, scratch
+from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination.files import StateDirectory
 from coordination.records import Status, TaskResult
 from coordination.task_drafts import TaskDraft
@@ -146,6 +146,7 @@ class Leadhand:
         ]
         if any(number != 1 for number in claims):
             yield "a task with two claims"
+        yield from broken(self._place)
 
 
 class Sqlite:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from bench.mailbox import Leadhand
-from bench.side_by_side import Bench, Goal, scratch
+from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination import layout
 from coordination.bearers import LEAD
 from coordination.leadership import Leadership
@@ -218,7 +218,7 @@ def main() -> int:
                 where.mkdir()
                 name = kind.__name__.lower()
                 taken, seen, faults = latencies(kind(where), options.messages, seed=number)
-                bench.faults += faults
+                bench.faults += [*faults, *(broken(where) if kind is Ours else [])]
                 for what, values in ((f"{name}", taken), (f"{name}_seen", seen)):
                     cuts = statistics.quantiles(values, n=100) if values else [PATIENCE * 1e3] * 99
                     bench.add(**{f"{what}_p50_ms": cuts[49], f"{what}_p99_ms": cuts[98]})
@@ -226,6 +226,7 @@ def main() -> int:
         bench.rounds(options.rounds, work)
         (place / "idle").mkdir()
         bench.add(idle_percent=idle_percent(place / "idle", options.idle_seconds))
+        bench.faults += broken(place / "idle")
     bench.ratios["p50_ms"] = bench.median("ours_p50_ms")
     bench.ratios["p50_of_inotify"] = bench.median("ours_p50_ms") / bench.median("inotify_p50_ms")
     bench.ratios["idle_percent_of_a_core"] = bench.median("idle_percent")

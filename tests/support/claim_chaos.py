@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.clock import SystemClock
+from coordination.fsck import inspect
 from coordination.records import Plan, Status, TaskResult
+from coordination.stores import open_stores
 from coordination.task_drafts import TaskDraft
 from coordination.task_refusals import Claimant, ClaimRefused, NotReady
 from coordination.task_rules import InvalidTransition, StaleToken
@@ -227,6 +229,10 @@ def plan(team: Team, tasks: int) -> list[str]:
 def judge(team: Team, outcome: Outcome, tasks: list[str]) -> None:
     """Whatever contradicts one winner of each claim, or one end of each task, is a fault; then they go."""
     outcome.faults += [f"{claim} won by {who}" for claim, who in outcome.won.items() if len(who) > 1]
+    found = [finding for finding in inspect(open_stores(team, "person")) if finding.counts]
+    outcome.faults += [
+        f"{bad.where}: {bad.what}" for bad in found if any(task in bad.where for task in tasks)
+    ]
     for task_id in tasks:
         outcome.faults += _faults_of(team, outcome, task_id)
         shutil.rmtree(team.root / layout.task_log(task_id))  # a full size would fill the memory

@@ -285,7 +285,9 @@ def _lines(team: Team, bearer: str, offset: int) -> Iterator[dict[str, Any]]:
     data, _ = directory.read_from(layout.journal(bearer), 0, offset)
     copy = f"{layout.TRANSCRIPTS}/counted"
     directory.replace(copy, data)
-    for line in read(directory, copy):
+    lines = list(read(directory, copy))
+    directory.unlink(copy)
+    for line in lines:
         assert line["n"] > newest
         newest = line["n"]
         yield line
