@@ -14,6 +14,7 @@ from agent_worker.post import Post
 from agent_worker.shutdown import Shutdown
 from agent_worker.worker import Worker
 from coordination import layout
+from coordination.events import EventsAbout
 from coordination.liveness import Beat
 from coordination.records import MemberState
 from coordination.stores import open_stores
@@ -95,11 +96,13 @@ class Teammate:
         )
         watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG, layout.PAUSE]
         self.wakeup = Wakeup(team, watched)
+        self._run = self._present_run()
         self._post = Post(self.stores, member, settings)
 
     def worker(self) -> Worker:
         """The loop of this teammate, ready to run."""
-        model = make_model(self._settings, on_wait=self._tell_wait)
+        check = partial(self._off_loop, self.stores.roster.check_newest, self._member.name, self._incarnation)
+        model = make_model(self._settings, on_wait=self._tell_wait, before_call=check)
         desk = self._desk()
         background = self._background(desk)
         plan = PlanOfTask(self.stores, desk, self._off_loop)
@@ -135,12 +138,12 @@ class Teammate:
 
     def _make_agent(self, model: MeteredModel, desk: Desk, plan: PlanOfTask, news: Sources) -> Agent:
         assert self._pool is not None
-        pool = self._pool
+        pool, events = self._pool, EventsAbout(self.stores.events, partial(self._work, desk))
         compactor = make_compactor(
             self._settings,
             model,
             ResultFiles(self._team.directory, layout.outputs(self.bearer)),
-            self.stores.events,
+            events,
             state=partial(self._present_state, desk, plan),
             on_text=lambda _: self.keeper.checkpoint(),
         )
@@ -152,7 +155,7 @@ class Teammate:
             system=lambda: system_prompt(self._situation(desk, pool.names)),
             settings=agent_settings(self._settings, self._member.model),
             compactor=compactor,
-            events=self.stores.events,
+            events=events,
             on_text=lambda _: self.keeper.checkpoint(),
             stopping=lambda: self._shutdown.asked or self.keeper.is_lost,
         )
@@ -170,6 +173,12 @@ class Teammate:
         self.keeper.close()
         self._post.close(why)
         self.stores.events.record("closed", why=why)
+
+    def _work(self, desk: Desk) -> dict[str, str | None]:
+        """The present task and its run; without one the run of the last, or the one found at the start."""
+        if desk.task:
+            self._run = desk.task.run
+        return {"run": self._run, "task": desk.task.id if desk.task else None}
 
     def _tell_wait(self, waiting: Waiting) -> None:
         self.keeper.checkpoint()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordination import layout
-from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
+from coordination.mail_positions import Account, account_of
 from coordination.mailbox import Inbox
-from harness.journal import Journal
-from harness.tools.mail import TeamInbox
+from harness.tools.mail import TeamInbox, mail_journal
 
 if TYPE_CHECKING:
     from coordination.mail_positions import Positions
@@ -29,10 +27,7 @@ class Post:
         self._incarnation = member.incarnation
         account = self._read_so_far()
         self._positions = account.positions
-        secrets = [text for text in (settings.api_key, settings.auth_token) if text]
-        team = stores.team
-        self.journal = Journal(team.directory, layout.journal(stores.actor), team.clock, secrets=secrets)
-        self.journal.append(CHECKPOINT_KIND, **account.checkpoint())
+        self.journal = mail_journal(stores.team, stores.actor, account, secrets=settings.secrets())
 
     def inbox(self, off_loop: OffLoop) -> TeamInbox:
         """The box that the agent takes its mail from."""

@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from coordination import layout
+from coordination.events import EventsAbout
 from coordination.interrupts import ask_to_interrupt
 from coordination.liveness import Beat
-from coordination.mail_positions import CHECKPOINT_KIND, Account, account_of
+from coordination.mail_positions import account_of
 from coordination.mailbox import Inbox
 from coordination.records import MemberState
 from coordination.schedule_rules import Rank
@@ -28,7 +29,6 @@ from harness.assembly import (
 )
 from harness.catalogs import pinned_catalogs
 from harness.gates import LeaseGate
-from harness.journal import Journal
 from harness.loop import Agent
 from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
@@ -39,7 +39,7 @@ from harness.sources import Sources
 from harness.tool_pool import ToolPool
 from harness.tools.background import Background, BackgroundLimits
 from harness.tools.compact import compact_tool
-from harness.tools.mail import TeamInbox, send_message
+from harness.tools.mail import TeamInbox, mail_journal, send_message
 from harness.tools.schedule import schedule_tools
 from harness.tools.tasks import Planning, board_tools, planning_tools
 from harness.tools.team import lead_tools
@@ -106,7 +106,7 @@ class LeadParts:
             confirmed=opened.run.workers if opened.run.confirmed else 0,
         )
         account = account_of(opened.team.directory, self._former_leads())
-        self.journal = self._journal(account)
+        self.journal = mail_journal(opened.team, self.bearer, account, secrets=settings.secrets())
         inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
@@ -125,11 +125,15 @@ class LeadParts:
         )
         desk = self._desk()
         work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
+        events = EventsAbout(
+            self.stores.events,
+            lambda: {"run": self.opened.run.id, "task": desk.task.id if desk.task else None},
+        )
         compactor = make_compactor(
             self.settings,
             model,
             ResultFiles(self.opened.team.directory, layout.outputs(self.bearer)),
-            self.stores.events,
+            events,
             state=partial(self.off_loop, self._present_state),
         )
         jobs = self._jobs(desk)
@@ -144,7 +148,7 @@ class LeadParts:
             system=lambda: system_prompt(self._situation(pool, desk)),
             settings=agent_settings(self.settings, self.opened.run.model),
             compactor=compactor,
-            events=self.stores.events,
+            events=events,
             on_text=on_text,
             stopping=stopping,
         )
@@ -198,13 +202,6 @@ class LeadParts:
     def _former_leads(self) -> Iterator[str]:
         """Mail goes on where the last of these that wrote a journal had read to."""
         return (layout.bearer("lead", term) for term in range(self.opened.term - 1, 0, -1))
-
-    def _journal(self, account: Account) -> Journal:
-        secrets = [text for text in (self.settings.api_key, self.settings.auth_token) if text]
-        team = self.opened.team
-        journal = Journal(team.directory, layout.journal(self.bearer), team.clock, secrets=secrets)
-        journal.append(CHECKPOINT_KIND, **account.checkpoint())
-        return journal
 
     def _integration(self) -> Integration:
         fence = RunFence(git=self.opened.git, run=self.opened.run.id, term=self.opened.term)
