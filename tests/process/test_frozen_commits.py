@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from coordination import layout
 from coordination.clock import SystemClock
+from coordination.fsck import inspect
 from coordination.liveness import LOOKS_PER_TTL
+from coordination.locks import CourtesyLock
 from coordination.process import is_stopped, known_dead, this_process
-from coordination.records import Status
+from coordination.records import Status, TaskResult
 from coordination.sweep import Sweep
 from coordination.task_drafts import TaskDraft
+from coordination.task_refusals import Claimant
 from coordination.team_root import create_team
-from tests.support.freezers import SECTIONS, holds_and_freezes
-from tests.support.people import leads
+from tests.support.freezers import SECTIONS, holds_and_freezes, repairs_and_freezes
+from tests.support.people import comes_alive, leads, stores_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,3 +152,23 @@ def test_an_observer_that_starts_anew_still_takes_the_task_of_a_silent_holder_ba
     holder.kill()
     holder.join()
     holder.close()
+
+
+def test_s10_the_lock_of_a_killed_process_goes_to_the_next_without_a_person(lead: Stores) -> None:
+    first, _ = ready(lead, 2)
+    path, clock = lead.team.root / layout.TASKS_LOCK, SystemClock()
+    holder = SPAWN.Process(target=repairs_and_freezes, args=(str(lead.team.root),))
+    holder.start()
+    until(lambda: is_stopped(holder.pid or 0))
+    with CourtesyLock(path, clock).held() as got:
+        assert not got
+    holder.kill()
+    holder.join()
+    holder.close()
+    with CourtesyLock(path, clock).held() as got:  # within WAIT_SECONDS, or it would go on without
+        assert got
+    alice = stores_of(lead.team, comes_alive(lead.team, "alice"))
+    token = alice.tasks.claim(first.id, Claimant(name="alice", incarnation=2)).token or 0
+    alice.tasks.complete(first.id, token, commit="c", branch="b", result=TaskResult())
+    lead.tasks.repair(everything=True)
+    assert [finding for finding in inspect(lead) if finding.counts] == []

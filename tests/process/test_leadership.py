@@ -41,6 +41,7 @@ def processes(stage: Stage) -> dict[str, int]:
     return {name: stage.pid(name) for name in stage.stores.roster.names()}
 
 
+# S12; the other half is the grace in test_lookout.py
 def test_a_new_lead_goes_on_with_what_a_killed_one_left_and_the_workers_never_noticed(staged: Stages) -> None:
     stage = staged(TEAM, LEADHAND_PLAN_REVIEWER="person")
     run = stage.start_tasks(*TASKS, workers=2)

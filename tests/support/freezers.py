@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from coordination import layout
 from coordination.errors import TeamError
+from coordination.locks import CourtesyLock
 from coordination.records import Plan, Task, TaskResult
 from coordination.roster import Roster
 from coordination.stores import Stores, open_stores
 from coordination.task_refusals import Claimant
+from coordination.task_store import TaskStore
 from coordination.team_root import open_team
 from tests.support.freezing import FreezingDirectory, freezing
 
@@ -40,6 +42,22 @@ SECTIONS: dict[str, Callable[[Stores, Task], object]] = {
         task.id, task.token or 0, commit="c", branch="b", result=TaskResult()
     ),
 }
+
+
+class StopsInside(CourtesyLock):
+    """A lock whose holder stands still as soon as it has it."""
+
+    def _acquire(self) -> bool:
+        got = super()._acquire()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return got
+
+
+def repairs_and_freezes(root: str) -> None:
+    """Stop under the lock of the tasks directory, before the repair that it was taken for."""
+    team = open_team(Path(root))
+    lock = StopsInside(team.root / layout.TASKS_LOCK, team.clock)
+    TaskStore(team, "person", lock=lock).repair(everything=True)
 
 
 def claimant(stores: Stores) -> Claimant:

@@ -98,7 +98,9 @@ def test_a_teammate_that_came_after_the_end_waits_for_the_next_lead(team: Team, 
     assert alice.sees_lead()
 
 
-def test_alone_and_without_a_task_it_goes_home_after_the_grace(alice: Watcher, clock: FakeClock) -> None:
+def test_alone_and_without_a_task_it_goes_home_after_the_grace(
+    alice: Watcher, clock: FakeClock
+) -> None:  # S12
     looks = int(ORPHAN_GRACE_SECONDS / alice.lookout.interval)
     for _ in range(looks):
         clock.advance(alice.lookout.interval)

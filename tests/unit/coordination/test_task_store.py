@@ -175,7 +175,7 @@ def test_edges_of_a_batch_are_exactly_on_disk(store: TaskStore, team: Team) -> N
     assert edges == {a: set(), b: {a}, c: {a, b}, d: {c}}
 
 
-def test_a_cycle_is_refused_with_its_path_and_nothing_written(store: TaskStore, team: Team) -> None:
+def test_a_cycle_is_refused_with_its_path_and_nothing_written(store: TaskStore, team: Team) -> None:  # S7
     a, b = pair(store)
     before = files(team)
     with pytest.raises(Cycle) as refused:
@@ -215,7 +215,7 @@ def test_an_edge_left_pending_blocks_the_claim_until_a_repair_settles_it(store: 
 # claiming
 
 
-def test_a_blocked_task_is_refused_and_names_what_it_waits_for(store: TaskStore) -> None:
+def test_a_blocked_task_is_refused_and_names_what_it_waits_for(store: TaskStore) -> None:  # S8
     a, b = pair(store)
     with pytest.raises(NotReady) as claimed:
         store.claim(b.id, ALICE)
