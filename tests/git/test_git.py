@@ -11,9 +11,10 @@ import pytest
 from tests.support.clock import FakeClock
 from tests.support.hasty_clock import HastyClock
 from tests.support.repository import Repository
-from workspace.git import Git, GitError, GitMissing, GitTooOld, NoCommitYet, UnknownCommit, open_repository
+from workspace.git import Git, GitError, GitMissing, NoCommitYet, UnknownCommit
 from workspace.git_directory import NotARepository
 from workspace.git_locks import PATIENCE_SECONDS
+from workspace.opening import GitTooOld, open_repository
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
