@@ -114,14 +114,15 @@ class Git:
         ended = self._patiently(arguments, given, settings or {}, environment or {})
         printed = os.fsdecode(ended.stdout).removesuffix("\n")
         if ended.status:
-            raise GitError(command=arguments[0], status=ended.status, stderr=ended.stderr, stdout=printed)
+            said = _one_line(ended.stderr)
+            raise GitError(command=arguments[0], status=ended.status, stderr=said, stdout=printed)
         return printed
 
     def holds(self, *arguments: str) -> bool:
         """The answer of a command that says yes by status 0 and no by 1. Raises GitError."""
         ended = self._patiently(arguments, b"", {}, {})
         if ended.status not in {0, 1}:
-            raise GitError(command=arguments[0], status=ended.status, stderr=ended.stderr)
+            raise GitError(command=arguments[0], status=ended.status, stderr=_one_line(ended.stderr))
         return ended.status == 0
 
     # questions
@@ -241,6 +242,10 @@ class Git:
                     end_group(process.pid, self._clock)  # by TERM first, so that git removes its locks
         said = stderr.decode("utf-8", "replace").strip()
         return _Ended(status=process.returncode, stdout=stdout, stderr=said)
+
+
+def _one_line(text: str) -> str:
+    return "; ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def find_git(repository: Path) -> str:

@@ -40,6 +40,7 @@ def test_a_bare_repository_is_refused(repository: Repository, tmp_path: Path) ->
 
 
 def test_a_repository_without_a_commit_is_refused_with_the_next_step(tmp_path: Path) -> None:
+    # S21
     Repository(tmp_path).git("init", "--quiet")
     with pytest.raises(NoCommitYet, match="--allow-empty"):
         open_repository(tmp_path)
@@ -170,3 +171,10 @@ def test_a_command_is_tried_again_while_another_git_holds_the_lock(repository: R
     clock = ReleasingClock(lock)
     assert Git(repository.path, clock=clock).move_branch("leadhand/x", repository.head(), None)
     assert clock.monotonic() < 1001
+
+
+def test_what_git_says_on_several_lines_is_told_on_one(git: Git) -> None:
+    with pytest.raises(GitError) as failed:
+        git.run("checkout", "--quiet", "--no-such-option")
+    assert len(str(failed.value).splitlines()) == 1
+    assert "no-such-option" in str(failed.value)
