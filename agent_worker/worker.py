@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -10,6 +11,7 @@ import anyio.to_thread
 
 from agent_worker.briefing import not_completed, plan_decided
 from coordination.errors import TeamError, first_of
+from coordination.mail_lines import BRANCH_MOVED, UNDELIVERABLE
 from coordination.mail_positions import DELIVERY_KIND
 from coordination.records import PlanState, Status
 from harness.context.conversation import REQUEST_KIND
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 ANSWER_PATIENCE_SECONDS = 600.0  # how long a question to the lead holds a task up (DESIGN 6: 10 min)
 GIVE_UPS = 3  # turns in a row without a reply of the model; then the process ends
 REST_SECONDS = 5.0  # after a task could not be worked on
-NO_ANSWER_NEEDED = TOLD_BY_HOST | {"undeliverable"}
+NO_ANSWER_NEEDED = TOLD_BY_HOST | {UNDELIVERABLE, BRANCH_MOVED}
 
 logger = logging.getLogger(__name__)
 
@@ -215,7 +217,8 @@ class Worker:
     async def _until_answered(self) -> bool:
         """Mail has come that may answer the question; False when none came."""
         with anyio.move_on_after(ANSWER_PATIENCE_SECONDS):
-            return await self._wait("an answer of the lead", self._inbox.has_new)
+            has_answer = partial(self._inbox.has_new, besides=NO_ANSWER_NEEDED)
+            return await self._wait("an answer of the lead", has_answer)
         await self._assignment.declare(waiting_on=None)
         return False
 

@@ -163,7 +163,7 @@ def report(run: str) -> str:
 
 
 def verification_tree(purpose: str) -> str:
-    """Name of the tree in which the checks of a member run, or those of the merge queue (`merge`)."""
+    """Name of the tree in which the checks of a member run, or those of the queue (`merge.1`)."""
     return f".verify-{purpose}"
 
 

@@ -147,6 +147,14 @@ class Settings(ContextSettings, SkillSettings, ToolSettings, TreeSettings):
         default=600.0,
         metadata=entry("check.timeout_seconds", number_above(0), "Time limit of one check.", unit="s"),
     )
+    merge_parallel_checks: int = field(
+        default=3,
+        metadata=entry(
+            "merge.parallel_checks",
+            whole(1),
+            "Merged results that are checked beside each other, each in a tree of its own.",
+        ),
+    )
     merge_retry_seconds: float = field(
         default=10.0,
         metadata=entry(

@@ -143,7 +143,7 @@ class Lead:
         while True:
             seen = parts.pulse.count
             merged = False
-            while await parts.merging(parts.integration.step):
+            while await parts.integration.bring_back(parts.merging):
                 merged = True
                 parts.pulse.ring()
             if merged:

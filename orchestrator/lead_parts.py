@@ -49,6 +49,7 @@ from orchestrator.integration import Integration
 from orchestrator.launchers.local import LocalLauncher
 from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
+from orchestrator.sending_back import finish_sending_back
 from orchestrator.supervisor import Supervisor
 from workspace.clearing.removal import Removal
 from workspace.clearing.tidying import Tidying
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from harness.recovery import Waiting
     from harness.settings import Settings
     from orchestrator.opening import Opened
+    from workspace.checks import Verifier
     from workspace.desk import Desk
 
 WATCHED = (layout.inbox("lead"), layout.REQUESTS, layout.PAUSE, layout.SCHEDULE)
@@ -203,17 +205,27 @@ class LeadParts:
         """Mail goes on where the last of these that wrote a journal had read to."""
         return (layout.bearer("lead", term) for term in range(self.opened.term - 1, 0, -1))
 
+    def _merge_verifier(self, number: int) -> Verifier:
+        return self._workplace.verifier(
+            f"merge.{number}", stopping=lambda: self.is_stopping or self.integration.line_is_void
+        )
+
     def _integration(self) -> Integration:
         fence = RunFence(git=self.opened.git, run=self.opened.run.id, term=self.opened.term)
+        numbers = range(1, self.settings.merge_parallel_checks + 1)
         queue = MergeQueue(
             self.opened.git,
-            self._workplace.verifier("merge"),
+            [self._merge_verifier(number) for number in numbers],
+            branch=self.opened.run.branch,
+            base=self.opened.run.base,
             timeout_seconds=self.settings.check_timeout_seconds,
             guard=fence.take(),
         )
+        finish_sending_back(self.background, self.opened.run.id)
         return Integration(
             self.opened.stores.again(),
             queue,
+            self.opened.git,
             run=self.opened.run,
             proof=self._workplace.proof(self.opened.run.checks),
             retry_seconds=self.settings.merge_retry_seconds,

@@ -22,8 +22,8 @@ from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
 from harness.catalogs import find_catalogs
 from orchestrator.ending import end_run
-from workspace.git import Git, open_repository
 from workspace.hiding import hide
+from workspace.opening import open_repository
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from coordination.records import Run
     from harness.settings import Settings
     from orchestrator.tasks_file import PlannedTask
+    from workspace.git import Git
 
 
 @dataclass(eq=False)

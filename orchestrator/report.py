@@ -12,10 +12,9 @@ import msgspec
 from coordination import layout
 from coordination.events import EventTail
 from coordination.numbered_log import pretty
-from coordination.protocols import PERSON
 from coordination.records import Status, Task
-from coordination.requests import Requests
 from coordination.usage import Usage
+from orchestrator.story import SENT_BACK, Step, story
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,19 +37,8 @@ TOLD = {  # events of a task that a reader of the story wants, and their words
     "fail": "ended as failed",
     "cancel": "cancelled",
     "merge": "merged",
+    SENT_BACK: "sent back",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One line of the story."""
-
-    at: str
-    by: str
-    event: str
-    task: str
-    subject: str
-    why: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,17 +81,18 @@ def is_settled(task: Task) -> bool:
 
 
 def _is_unverified(task: Task) -> bool:
-    return task.status is Status.COMPLETED and not (task.result and task.result.verified)
+    """No check proves it, and no person has merged it."""
+    proven = task.result and task.result.verified
+    return task.status is Status.COMPLETED and not proven and task.merged is None
 
 
 def make_report(team: Team, store: TaskStore, run: Run, words: str = "") -> Report:
     """The report of a run, read from disk alone."""
     tasks = tuple(store.all(run.id))
-    moments = [*_steps(store, tasks), *_decisions(Requests(team, PERSON), store, tasks)]
     return Report(
         run=run,
         tasks=tasks,
-        steps=tuple(step for _, step in sorted(moments, key=itemgetter(0))),
+        steps=tuple(step for step in story(team, store, tasks) if step.event in TOLD),
         usage=usage_by_member(EventTail(team.directory).read_new(), run.id),
         words=words,
     )
@@ -118,46 +107,6 @@ def usage_by_member(events: Iterable[dict[str, Any]], run: str) -> dict[str, Usa
             with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
                 used[name] = used.get(name, Usage()) + msgspec.convert(event.get("usage"), Usage)
     return used
-
-
-def _steps(store: TaskStore, tasks: Iterable[Task]) -> Iterator[tuple[str, Step]]:
-    """Each with the time it stands under: no clock that jumped puts what came later before the earlier."""
-    for task in tasks:
-        moment = ""
-        for _, version in store.history(task.id):
-            moment = max(moment, version.at)
-            if version.event in TOLD:
-                yield (
-                    moment,
-                    Step(
-                        at=version.at,
-                        by=version.by,
-                        event=version.event,
-                        task=task.id,
-                        subject=task.subject,
-                        why=version.why,
-                    ),
-                )
-
-
-def _decisions(requests: Requests, store: TaskStore, tasks: Iterable[Task]) -> Iterator[tuple[str, Step]]:
-    """What was decided on the plans of the tasks."""
-    for task in tasks:
-        plans = [version.plan for _, version in store.history(task.id) if version.plan]
-        for request in dict.fromkeys(plan.request for plan in plans):
-            answer = requests.get(request).answer
-            if answer:
-                yield (
-                    answer.at,
-                    Step(
-                        at=answer.at,
-                        by=answer.by,
-                        event=answer.verdict,
-                        task=task.id,
-                        subject=task.subject,
-                        why=answer.reason,
-                    ),
-                )
 
 
 def save_report(team: Team, report: Report) -> None:
@@ -235,7 +184,7 @@ def _where(report: Report) -> str:
         for task in report.open_tasks
     ]
     lines += [
-        f"unverified, not merged without you: {task.subject} (git merge {task.branch})"
+        f"unverified, not merged without you: {task.subject} (leadhand merge {task.id})"
         for task in report.unverified
     ]
     if report.run.state == "open":

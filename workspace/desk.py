@@ -163,7 +163,9 @@ class Desk:
         self._team.directory.check()  # git would make a tree in whatever stands in the place of the root
         name, base = tree_name(task), self._trees.newest(run.branch, run.base)
         blockers = [self._store.get(blocker) for blocker in task.blocked_by]
-        wanted = [blocker.commit for blocker in blockers if blocker.commit and not blocker.merged]
+        redone = {blocker.redo_of for blocker in blockers}  # what could not be merged, and was done again
+        unmerged = [blocker for blocker in blockers if not blocker.merged and blocker.id not in redone]
+        wanted = [blocker.commit for blocker in unmerged if blocker.commit]
         former = (self._trees.last_commit(task.worktree) if task.worktree else None) or task.commit
         if former:
             with suppress(CannotCombine, UnknownCommit):  # it contradicts the newest state, or is gone

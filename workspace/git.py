@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 import subprocess  # noqa: TID251 - the one place that starts git
@@ -15,7 +14,7 @@ from coordination.child import end_group
 from coordination.clock import Clock, SystemClock
 from coordination.errors import TeamError
 from coordination.records import scrub
-from workspace.git_directory import NotARepository, locate, registered
+from workspace.git_directory import locate, registered
 from workspace.git_locks import LockWatch
 from workspace.git_settings import SETTINGS, as_environment, host_environment, neutral
 
@@ -24,12 +23,11 @@ if TYPE_CHECKING:
 
     from workspace.git_directory import GitDirectory
 
-OLDEST = (2, 39)
 TIMEOUT_SECONDS = 300.0  # a checkout of a very large repository
 FIRST_PAUSE_SECONDS = 0.01  # before the second try, when another git holds a lock
 LONGEST_PAUSE_SECONDS = 0.25
 # Commands that read or write files of a checkout, and so would run the repository's filters and drivers.
-TOUCHES_FILES = frozenset({"add", "checkout", "commit", "merge-tree", "status", "worktree"})
+TOUCHES_FILES = frozenset({"add", "checkout", "commit", "diff-index", "merge-tree", "status", "worktree"})
 
 
 @dataclass(eq=False)
@@ -37,14 +35,6 @@ class GitMissing(TeamError):
     """There is no git outside the repository itself."""
 
     says = "git is not installed; install git 2.39 or newer and try again"
-
-
-@dataclass(eq=False)
-class GitTooOld(TeamError):
-    """The git that is installed lacks commands that a merge needs."""
-
-    version: str
-    says = "git {version} is too old; install git 2.39 or newer and try again"
 
 
 @dataclass(eq=False)
@@ -107,7 +97,7 @@ class Git:
         """Raises NotARepository, GitMissing."""
         self.place = place or locate(repository)
         self._clock = clock or SystemClock()
-        self._program = _find_git(self.place.common.parent)
+        self._program = find_git(self.place.common.parent)
 
     def at(self, tree: Path) -> Git:
         """Git on a linked worktree. Raises WorktreeBroken when it is not one of this repository."""
@@ -124,14 +114,15 @@ class Git:
         ended = self._patiently(arguments, given, settings or {}, environment or {})
         printed = os.fsdecode(ended.stdout).removesuffix("\n")
         if ended.status:
-            raise GitError(command=arguments[0], status=ended.status, stderr=ended.stderr, stdout=printed)
+            said = _one_line(ended.stderr)
+            raise GitError(command=arguments[0], status=ended.status, stderr=said, stdout=printed)
         return printed
 
     def holds(self, *arguments: str) -> bool:
         """The answer of a command that says yes by status 0 and no by 1. Raises GitError."""
         ended = self._patiently(arguments, b"", {}, {})
         if ended.status not in {0, 1}:
-            raise GitError(command=arguments[0], status=ended.status, stderr=ended.stderr)
+            raise GitError(command=arguments[0], status=ended.status, stderr=_one_line(ended.stderr))
         return ended.status == 0
 
     # questions
@@ -179,6 +170,11 @@ class Git:
         """Paths with edits that no commit holds, untracked ones included; the index is not refreshed."""
         listing = self.run("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
         return tuple(scrub(entry[3:]) for entry in listing.split("\0") if entry)
+
+    def changed_since(self, base: str) -> frozenset[str]:
+        """Paths in which the files of the checkout differ from the commit `base`, untracked ones included."""
+        listing = self.run("diff-index", "--name-only", "--no-renames", "-z", base, "--")
+        return frozenset(scrub(name) for name in listing.split("\0") if name) | {*self.uncommitted()}
 
     def person_email(self) -> str:
         """The person's address, or one that can never exist where none is configured."""
@@ -248,30 +244,12 @@ class Git:
         return _Ended(status=process.returncode, stdout=stdout, stderr=said)
 
 
-def open_repository(path: Path) -> Git:
-    """Git on the repository that holds `path`, ready to make worktrees of its commits.
-
-    Raises NotARepository, NoCommitYet, GitMissing, GitTooOld.
-    """
-    _find_git(path)  # GitPython cannot even be imported without one
-    import git  # noqa: PLC0415 - costs 120 ms, and only the first command of a person needs it
-
-    try:
-        with git.Repo(path, search_parent_directories=True) as repository:
-            top = repository.working_tree_dir
-    except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
-        raise NotARepository(path=str(path)) from error
-    if top is None:  # a bare one
-        raise NotARepository(path=str(path))
-    opened = Git(Path(top))
-    version = opened.run("version").removeprefix("git version ")
-    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST:
-        raise GitTooOld(version=version)
-    opened.head()
-    return opened
+def _one_line(text: str) -> str:
+    return "; ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def _find_git(repository: Path) -> str:
+def find_git(repository: Path) -> str:
+    """The path of the git that is installed, never one inside the repository. Raises GitMissing."""
     found = shutil.which("git")
     if found is None or Path(found).resolve().is_relative_to(repository.resolve()):
         raise GitMissing

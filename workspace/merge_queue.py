@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
 from coordination.records import scrub
 from workspace.checks import passed
+from workspace.host_files import deciding
+from workspace.merge_proof import unproven
 from workspace.merging import Clash, combine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from coordination.records import CheckResult
     from workspace.checks import Verifier
@@ -25,6 +27,7 @@ class Merged:
     """The branch stands at a merge commit that holds the work."""
 
     commit: str
+    files: tuple[str, ...]  # that differ from what the branch had before
     results: tuple[CheckResult, ...]
 
 
@@ -40,10 +43,18 @@ class Conflict:
     """Both sides changed the same places; nothing was done."""
 
     files: tuple[str, ...]
+    kinds: tuple[str, ...]  # contents, modify/delete, rename/rename, binary …
     ours: str  # tip of the branch
     theirs: str  # the commit that was to be merged
     ours_says: tuple[str, ...]  # commits of the branch that touched the files: id, author, subject
     theirs_says: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unproven:
+    """Merged without conflict, but the result is not what its sides lead to; the branch was not moved."""
+
+    faults: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +66,41 @@ class ChecksRed:
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """Nothing was done, because somebody works on the branch itself."""
+    """Nothing was done; a person has to act first."""
 
     why: str
 
 
-MergeOutcome = Merged | AlreadyThere | Conflict | ChecksRed | Held
+MergeOutcome = Merged | AlreadyThere | Conflict | Unproven | ChecksRed | Held
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """A commit that is to be brought back, and what has to pass with it."""
+
+    commit: str
+    message: str  # of the merge commit
+    checks: Mapping[str, str] = field(default_factory=dict)
+    task: str = ""
+    is_reviewed: bool = False  # a person has looked at it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A merge that is proven to hold both sides; its checks and its place on the branch are to come."""
+
+    work: Work
+    onto: str  # tip of the branch, or the candidate before
+    merged: str
+    verifier: Verifier
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """What became of a work before any check of it ran."""
+
+    work: Work
+    outcome: MergeOutcome
 
 
 @dataclass(eq=False)
@@ -72,66 +112,129 @@ class BranchKeepsMoving(TeamError):
 
 
 class MergeQueue:
-    """Merges into the branch of a run, one commit at a time; the verifier's tree is its own."""
+    """Merges into the branch of a run; the trees of its verifiers are its own.
+
+    Commits are lined up one behind the other, each merged onto the one before. So their checks may run
+    beside each other, each on exactly the commit that the branch will stand at, and they land in that
+    order, each by compare-and-swap from the one before.
+    """
 
     def __init__(
-        self, git: Git, verifier: Verifier, *, timeout_seconds: float, guard: Guard | None = None
+        self,
+        git: Git,
+        verifiers: Sequence[Verifier],
+        *,
+        branch: str,
+        base: str,
+        timeout_seconds: float,
+        guard: Guard | None = None,
     ) -> None:
-        """The branch is moved only while the guard holds; GitError when it does not."""
+        """A missing branch is made at `base`. It is moved only while the guard holds; else GitError."""
         self._guard = guard
         self._git = git
-        self._verifier = verifier
+        self._verifiers = verifiers
+        self._branch = branch
+        self._base = base
         self._timeout_seconds = timeout_seconds
 
-    def merge(
-        self, commit: str, *, branch: str, base: str, message: str, checks: Mapping[str, str]
-    ) -> MergeOutcome:
-        """The work is on the branch, or the outcome says why not; a missing branch is made at `base`.
+    def merge(self, work: Work) -> MergeOutcome:
+        """The work is on the branch, or the outcome says why not. Safe to repeat after a crash at any point.
 
-        Safe to repeat after a crash at any point. Raises BranchKeepsMoving, UnknownCommit, TreeMoved,
-        GitError.
+        Raises BranchKeepsMoving, UnknownCommit, TreeMoved, ChecksInterrupted, GitError.
         """
-        commit = self._git.commit_of(commit)
         for _ in range(ATTEMPTS):
-            tip = self._tip(branch, base)
-            if self._git.is_ancestor(commit, tip):
-                return AlreadyThere(commit=self._brought_in_by(commit, tip))
-            outcome = self._attempt(commit, tip, branch, message, checks)
+            (place,) = self.line_up([work])
+            outcome = place.outcome if isinstance(place, Settled) else self.land(place, self.verify(place))
             if outcome is not None:
                 return outcome
-        raise BranchKeepsMoving(branch=branch)
+        raise BranchKeepsMoving(branch=self._branch)
 
-    def _tip(self, branch: str, base: str) -> str:
-        tip = self._git.tip(branch)
-        if tip is None:
-            self._git.move_branch(
-                branch, self._git.commit_of(base), None, self._guard
-            )  # a lost race made it as well
-            tip = self._git.commit_of(f"refs/heads/{branch}")
-        return tip
+    def line_up(self, works: Iterable[Work]) -> list[Candidate | Settled]:
+        """The first of the works, in their order: as many candidates as there are verifiers.
 
-    def _attempt(
-        self, commit: str, tip: str, branch: str, message: str, checks: Mapping[str, str]
-    ) -> MergeOutcome | None:
-        """None when the branch was moved meanwhile."""
-        if held := self._held(branch):
-            return held
-        merged = combine(self._verifier.check_out(tip), tip, commit, message)
-        if isinstance(merged, Clash):
-            return self._conflict(merged, tip, commit)
-        results = self._verifier.verify(merged, checks, self._timeout_seconds)
+        What can only be judged once a candidate before it has landed ends the line. Raises for the first
+        of the works; a later one that fails ends the line too.
+        """
+        line: list[Candidate | Settled] = []
+        tip = last = self._tip()
+        free = list(self._verifiers)
+        for work in works:
+            if not free:
+                break
+            try:
+                place = self._place(work, tip, last, free[0])
+            except TeamError:
+                if line:
+                    break
+                raise
+            if place is None:
+                break
+            line.append(place)
+            if isinstance(place, Candidate):
+                free.pop(0)
+                last = place.merged
+        return line
+
+    def verify(self, candidate: Candidate) -> tuple[CheckResult, ...]:
+        """The results of its checks; candidates of one line may be verified beside each other.
+
+        Raises ChecksInterrupted, TreeMoved, GitError.
+        """
+        work = candidate.work
+        return candidate.verifier.verify(candidate.merged, work.checks, self._timeout_seconds, task=work.task)
+
+    def land(self, candidate: Candidate, results: tuple[CheckResult, ...]) -> MergeOutcome | None:
+        """The branch stands at the candidate, or the outcome says why not.
+
+        None when the branch is not where the candidate begins: the line behind it is worth nothing then.
+        """
         if not passed(results):
             return ChecksRed(results=results)
-        if held := self._held(branch):  # the checks took their time
+        if held := self._held(candidate.merged):  # the checks took their time
             return held
-        moved = self._git.move_branch(branch, merged, tip, self._guard)
-        return Merged(commit=merged, results=results) if moved else None
-
-    def _held(self, branch: str) -> Held | None:
-        where = self._git.checked_out_at(branch)
-        if where is None:
+        if not self._git.move_branch(self._branch, candidate.merged, candidate.onto, self._guard):
             return None
-        return Held(why=f"branch {branch} is checked out in {where}; switch to another branch there")
+        files = self._changed(candidate.onto, candidate.merged)
+        return Merged(commit=candidate.merged, files=files, results=results)
+
+    def _tip(self) -> str:
+        tip = self._git.tip(self._branch)
+        if tip is None:
+            base = self._git.commit_of(self._base)
+            self._git.move_branch(self._branch, base, None, self._guard)  # a lost race made it as well
+            tip = self._git.commit_of(f"refs/heads/{self._branch}")
+        return tip
+
+    def _place(self, work: Work, tip: str, last: str, verifier: Verifier) -> Candidate | Settled | None:
+        """None when the work depends on what becomes of a candidate before it."""
+        commit = self._git.commit_of(work.commit)
+        if self._git.is_ancestor(commit, tip):
+            return Settled(work=work, outcome=AlreadyThere(commit=self._brought_in_by(commit, tip)))
+        if last != tip and self._git.is_ancestor(commit, last):
+            return None
+        outcome = self._held(commit) or self._attempt(work, commit, last, verifier)
+        if isinstance(outcome, str):
+            return Candidate(work=work, onto=last, merged=outcome, verifier=verifier)
+        return Settled(work=work, outcome=outcome) if last == tip else None
+
+    def _attempt(
+        self, work: Work, commit: str, onto: str, verifier: Verifier
+    ) -> str | Conflict | Unproven | Held:
+        merged = combine(verifier.check_out(onto), onto, commit, work.message)
+        if isinstance(merged, Clash):
+            return self._conflict(merged, onto, commit)
+        if faults := unproven(self._git, onto, commit, merged):
+            return Unproven(faults=faults)
+        files = [] if work.is_reviewed else deciding(self._changed(onto, merged))
+        return Held(why=_for_a_person(files, commit, work.task)) if files else merged
+
+    def _held(self, commit: str) -> Held | None:
+        if where := self._git.checked_out_at(self._branch):
+            why = f"branch {self._branch} is checked out in {where}; switch to another branch there"
+            return Held(why=why)
+        if self._git.holds("merge-base", commit, self._branch):
+            return None
+        return Held(why=f"commit {commit:.10} has no commit in common with {self._branch}; merge it by hand")
 
     def _brought_in_by(self, commit: str, tip: str) -> str:
         """The commit on the branch's own line that holds `commit` first."""
@@ -140,9 +243,14 @@ class MergeQueue:
         )
         return later.split("\n", 1)[0] or tip
 
+    def _changed(self, before: str, after: str) -> tuple[str, ...]:
+        listing = self._git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
+        return tuple(scrub(name) for name in listing.split("\0") if name)
+
     def _conflict(self, clash: Clash, tip: str, commit: str) -> Conflict:
         return Conflict(
             files=tuple(scrub(name) for name in clash.files),
+            kinds=clash.kinds,
             ours=tip,
             theirs=commit,
             ours_says=self._touched(clash.files, commit, tip),
@@ -153,6 +261,7 @@ class MergeQueue:
         listing = self._git.run(
             "log",
             "--no-merges",
+            "--full-history",  # else a merge hides the side that deleted a file
             "--max-count=5",
             "--format=%h %an: %s",
             f"{without}..{of}",
@@ -160,3 +269,10 @@ class MergeQueue:
             *files[:100],
         )
         return tuple(scrub(line) for line in listing.splitlines())
+
+
+def _for_a_person(files: Sequence[str], commit: str, task: str) -> str:
+    return (
+        f"it changes {', '.join(files)}, which decides what runs or is allowed on your machine or in CI; "
+        f"look with `git show {commit:.10}`, then `leadhand merge {task}`"
+    )

@@ -65,13 +65,16 @@ class Workplace:
             timeout_seconds=self._settings.check_timeout_seconds,
         )
 
-    def verifier(self, purpose: str) -> Verifier:
-        """Runs checks in a tree of its own, made ready as a task's tree is."""
+    def verifier(self, purpose: str, *, stopping: Callable[[], bool] | None = None) -> Verifier:
+        """Runs checks in a tree of its own, made ready as a task's tree is.
+
+        `stopping` ends them instead of what ends those of the desk.
+        """
         return Verifier(
             self.git,
             self.trees().directory / verification_tree(purpose),
             tool_environment(passed=self._settings.environment_pass),
-            stopping=self._stopping_checks,
+            stopping=stopping or self._stopping_checks,
             setup=self._setup(refresh=True),
         )
 

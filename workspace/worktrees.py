@@ -16,6 +16,7 @@ from workspace.excludes import excluding
 from workspace.git import GitError
 from workspace.git_directory import WorktreeBroken, detached_head, registered
 from workspace.merging import Clash, authorship, combine
+from workspace.submodules import refuse_lost_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,9 +220,10 @@ class Worktrees:
             raise BranchMoved(branch=branch)
 
     def _stage(self, here: Git) -> None:
+        refuse_lost_files(here)
         with excluding(here) as settings:
             try:
-                here.run("add", "--all", settings=settings)
+                here.run("add", "--all", "--sparse", settings=settings)
             except GitError as error:
                 if nested := _NO_COMMIT_INSIDE.search(error.stderr):
                     raise NestedRepository(path=nested[1]) from error

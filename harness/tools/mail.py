@@ -13,7 +13,7 @@ from harness.loop import Incoming
 from harness.tool import Effect, Tool, ToolContext, closed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from coordination.mail_lines import Delivery
     from coordination.mail_positions import Account
@@ -123,9 +123,10 @@ class TeamInbox:
         """Mail stays where it is: in the journal."""
         return []
 
-    async def has_new(self) -> bool:
-        """True when the next `take` brings something."""
-        return bool(await self._off_loop(self._inbox.read_new))
+    async def has_new(self, *, besides: Collection[str] = ()) -> bool:
+        """True when the next `take` brings something of another type than these."""
+        new = await self._off_loop(self._inbox.read_new)
+        return any(delivery.message.type not in besides for delivery in new)
 
     def _take(self) -> list[Incoming]:
         self._handed = self._inbox.read_new(CHECKPOINT_LINES - 1)

@@ -15,11 +15,13 @@ from orchestrator.cli.board import add_task, cancel_task, redo_task
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from coordination.mail_state import SentMail
     from coordination.records import Task
     from coordination.stores import Stores
+    from orchestrator.story import Step
 
 LAST_LINES = 200  # of a log, unless --all
 
@@ -69,20 +71,23 @@ for change in (add_task, cancel_task, redo_task):
 @click.pass_context
 def show_task(context: click.Context, task_id: str, *, as_json: bool, team_directory: Path | None) -> None:
     """Show one task in full, with its history."""
+    from orchestrator.story import story
+
     stores = persons_stores(team_directory or context.obj)
-    versions = stores.tasks.history(task_id)
+    task = stores.tasks.get(task_id)
+    steps = story(stores.team, stores.tasks, [task])
     show(
-        {"task": versions[-1][1].to_json(), "history": [_step(number, task) for number, task in versions]},
+        {"task": task.to_json(), "history": [_step(step) for step in steps]},
         as_json,
-        lambda: _in_full(versions[-1][1], versions),
+        lambda: _in_full(task, steps),
     )
 
 
-def _step(number: int, task: Task) -> dict[str, Any]:
-    return {"number": number, "at": task.at, "event": task.event, "by": task.by, "why": task.why}
+def _step(step: Step) -> dict[str, Any]:
+    return {"number": step.number, "at": step.at, "event": step.event, "by": step.by, "why": step.why}
 
 
-def _in_full(task: Task, versions: list[tuple[int, Task]]) -> str:
+def _in_full(task: Task, steps: Sequence[Step]) -> str:
     lines = [f"{task.id}  [{task.status}]  {task.subject}"]
     lines += ["", task.description] if task.description else []
     facts = {
@@ -100,9 +105,14 @@ def _in_full(task: Task, versions: list[tuple[int, Task]]) -> str:
         lines += [f"check {check.name}: exit code {check.exit_code}" for check in task.result.checks]
     lines += ["", "history:"]
     lines += [
-        f"  {number:>3}  {step.at}  {step.event:<12} {step.by}  {step.why}" for number, step in versions
+        f"  {step.number or '-':>3}  {step.at}  {step.event:<12} {step.by}  {_indented(step.why)}"
+        for step in steps
     ]
     return "\n".join(lines)
+
+
+def _indented(why: str) -> str:
+    return why.strip().replace("\n", "\n       ")
 
 
 @click.command()

@@ -41,6 +41,7 @@ VERBS = (
     ("look", "background", "background", "commands that run beside the conversations"),
     ("team", "init", "act", "make this repository's team directory"),
     ("team", "worker", "run", "join the team by hand, in this terminal"),
+    ("team", "merge", "bring_back", "what waits for its merge; merge the work of one task by hand"),
     ("team", "policy", "policy", "check a policy, or ask what it says of a call"),
     ("team", "skills", "skills", "what agents can load on demand, and what is wrong with it"),
     ("team", "cron", "cron", "what is said to the lead at its time"),

@@ -12,7 +12,8 @@ SHOWN_IN_ORDER = {  # lists for people; the decision beside each goes by numbers
     "coordination/requests.py",  # open questions
     "coordination/runs.py",  # all runs
     "coordination/events.py",  # the audit trail
-    "orchestrator/report.py",  # what happened, and the usage since the run was opened
+    "orchestrator/report.py",  # the usage since the run was opened
+    "orchestrator/story.py",  # what happened
     "orchestrator/cli/look.py",  # listings
     "orchestrator/demo/proof.py",  # the demo on its own machine
 }

@@ -20,14 +20,16 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Skills are read as people write them, checked, budgeted and pinned (harness/skills, `leadhand skills`).
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 # The harness keeps conversations within the window (`harness/context`): steps, summary, gauge, journal lines.
+# A merge is proven file by file and hunk by hunk, and several are checked beside each other (workspace,
+# orchestrator/integration and what stands beside it), or merged by hand (orchestrator/by_hand).
 # Trees in which a project runs, the look for checks of another checkout, and what may go of all that,
 # are half of workspace.
 PACKAGES = {
     "coordination": 8200,
     "harness": 8600,
-    "workspace": 3120,
+    "workspace": 3700,
     "agent_worker": 1500,
-    "orchestrator": 6200,
+    "orchestrator": 6260,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.child import tool_environment
+from tests.support.merging import a_queue
 from tests.support.repository import Repository
 from workspace.checks import Verifier
 from workspace.git import Git
-from workspace.merge_queue import MergeQueue
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from workspace.merge_queue import MergeQueue
 
 
 @pytest.fixture
@@ -47,5 +49,4 @@ def verifier(git: Git, repository: Repository) -> Verifier:
 
 @pytest.fixture
 def queue(git: Git, repository: Repository) -> MergeQueue:
-    merger = Verifier(git, repository.path / ".worktrees/.merge", tool_environment())
-    return MergeQueue(git, merger, timeout_seconds=20)
+    return a_queue(git, *(repository.path / f".worktrees/.merge-{number}" for number in (1, 2)))

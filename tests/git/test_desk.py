@@ -338,3 +338,15 @@ def test_the_persons_directory_is_never_where_work_is_done(office: Office, tmp_p
     office.sits_down(desk, office.task())
     assert not desk.tree.is_relative_to(office.repository.path)
     assert desk.tree.is_relative_to(tmp_path)
+
+
+def test_work_that_was_done_again_is_not_built_on_beside_what_took_its_place(office: Office) -> None:
+    clash = office.task()
+    office.does("alice", clash, fine="the old way")
+    again = office.task("Once more", redo_of=clash.id)
+    commit = office.does("alice", again, fine="the new way").task.commit or ""
+    office.repository.git("branch", office.run.branch, commit)
+    office.store.record_merge(again.id, commit)
+    desk = office.desk("bob")
+    office.sits_down(desk, office.task("Build on it", blocked_by=(clash.id, again.id)))
+    assert (desk.tree / "fine.txt").read_text() == "the new way"

@@ -11,9 +11,10 @@ import pytest
 from tests.support.clock import FakeClock
 from tests.support.hasty_clock import HastyClock
 from tests.support.repository import Repository
-from workspace.git import Git, GitError, GitMissing, GitTooOld, NoCommitYet, UnknownCommit, open_repository
+from workspace.git import Git, GitError, GitMissing, NoCommitYet, UnknownCommit
 from workspace.git_directory import NotARepository
 from workspace.git_locks import PATIENCE_SECONDS
+from workspace.opening import GitTooOld, open_repository
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def test_a_bare_repository_is_refused(repository: Repository, tmp_path: Path) ->
 
 
 def test_a_repository_without_a_commit_is_refused_with_the_next_step(tmp_path: Path) -> None:
+    # S21
     Repository(tmp_path).git("init", "--quiet")
     with pytest.raises(NoCommitYet, match="--allow-empty"):
         open_repository(tmp_path)
@@ -169,3 +171,10 @@ def test_a_command_is_tried_again_while_another_git_holds_the_lock(repository: R
     clock = ReleasingClock(lock)
     assert Git(repository.path, clock=clock).move_branch("leadhand/x", repository.head(), None)
     assert clock.monotonic() < 1001
+
+
+def test_what_git_says_on_several_lines_is_told_on_one(git: Git) -> None:
+    with pytest.raises(GitError) as failed:
+        git.run("checkout", "--quiet", "--no-such-option")
+    assert len(str(failed.value).splitlines()) == 1
+    assert "no-such-option" in str(failed.value)

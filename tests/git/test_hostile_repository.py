@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.merging import merge
+from workspace.merge_queue import Merged
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.repository import Repository
+    from workspace.git import Git
     from workspace.merge_queue import MergeQueue
     from workspace.worktrees import Worktrees
 
@@ -34,7 +38,7 @@ def alarm(repository: Repository, tmp_path: Path) -> Path:
     program.write_text(f"#!/bin/sh\ntouch {alarm}\ncat\n", encoding="utf-8")
     program.chmod(0o755)
     repository.write({".gitattributes": "*.txt filter=f\n*.bin filter=p\n*.md merge=m diff=d\n"})
-    repository.write({"a.txt": "one\n", "b.md": "one\ntwo\n", "c.bin": "x"})
+    repository.write({"a.txt": "one\n", "b.md": "one\n2\n3\n4\ntwo\n", "c.bin": "x"})
     repository.git("add", "--all")
     repository.git("commit", "--quiet", "--message", "Attributes")
     for key in (
@@ -55,16 +59,19 @@ def alarm(repository: Repository, tmp_path: Path) -> Path:
 
 
 def test_no_program_of_the_repository_runs_on_the_whole_way_of_a_task(
-    alarm: Path, repository: Repository, trees: Worktrees, queue: MergeQueue
+    alarm: Path, repository: Repository, trees: Worktrees, queue: MergeQueue, git: Git
 ) -> None:
     base = trees.newest("leadhand/run_1", repository.git("rev-parse", "HEAD"))
+    beside = repository.commit({"b.md": "ONE\n2\n3\n4\ntwo\n", "new": ""}, parent=base)
     alarm.unlink(missing_ok=True)  # the person's own git did that
     path = trees.create("task-1", base=base)
-    repository.write({"a.txt": "two\n", "b.md": "one\nTWO\n", "c.bin": "y"}, at=path)
+    repository.write({"a.txt": "two\n", "b.md": "one\n2\n3\n4\nTWO\n", "c.bin": "y"}, at=path)
     commit = trees.snapshot(path, message="Change", member="alice", task="task_1")
     trees.diff_stat(base, commit)
     trees.keep("leadhand/task_1/3", commit)
-    queue.merge(commit, branch="leadhand/run_1", base=base, message="Merge", checks={"true": "true"})
+    assert git.at(path).changed_since(base) == {"a.txt", "b.md", "c.bin"}
+    for work in (commit, beside):  # the second needs the proof of a text that both sides changed
+        assert isinstance(merge(queue, work), Merged)
     assert trees.newest("leadhand/run_1", base) != base
     assert not alarm.exists()
 
@@ -83,8 +90,8 @@ def test_a_merge_driver_of_the_repository_gives_way_to_a_merge_of_texts(
     ours = repository.commit({"b.md": "ONE\ntwo\n"}, parent=base)
     theirs = repository.commit({"b.md": "uno\ntwo\n"}, parent=base)
     alarm.unlink(missing_ok=True)
-    queue.merge(ours, branch="leadhand/run_1", base=base, message="Merge", checks={})
-    outcome = queue.merge(theirs, branch="leadhand/run_1", base=base, message="Merge", checks={})
+    merge(queue, ours)
+    outcome = merge(queue, theirs)
     assert getattr(outcome, "files", None) == ("b.md",)
     assert not alarm.exists()
 

@@ -13,6 +13,7 @@ from coordination.child import tool_environment
 from coordination.clock import SystemClock
 from coordination.process import start_mark
 from tests.support.hasty_clock import HastyClock
+from tests.support.merging import BRANCH, merge, queue_with
 from workspace.checks import Verifier
 from workspace.git import Git, UnknownCommit
 from workspace.merge_queue import (
@@ -22,8 +23,6 @@ from workspace.merge_queue import (
     Conflict,
     Held,
     Merged,
-    MergeOutcome,
-    MergeQueue,
 )
 
 if TYPE_CHECKING:
@@ -32,25 +31,20 @@ if TYPE_CHECKING:
 
     from coordination.records import CheckResult
     from tests.support.repository import Repository
+    from workspace.merge_queue import MergeQueue
 
-BRANCH = "leadhand/run_1"
 MERGER = """
 import os, sys
 from pathlib import Path
 from workspace.checks import Verifier
 from workspace.git import Git
-from workspace.merge_queue import MergeQueue
+from workspace.merge_queue import MergeQueue, Work
 root, commit, command = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 git = Git(root)
-queue = MergeQueue(git, Verifier(git, root / ".worktrees/.merge", os.environ), timeout_seconds=60)
-queue.merge(commit, branch="leadhand/run_1", base="main", message="Merge", checks={"check": command})
+verifier = Verifier(git, root / ".worktrees/.merge-1", os.environ)
+queue = MergeQueue(git, [verifier], branch="leadhand/run_1", base="main", timeout_seconds=60)
+queue.merge(Work(commit=commit, message="Merge", checks={"check": command}))
 """
-
-
-def merge(queue: MergeQueue, commit: str, check: str = "true") -> MergeOutcome:
-    return queue.merge(
-        commit, branch=BRANCH, base="main", message="Merge task_1 (alice): Do it", checks={"check": check}
-    )
 
 
 def tip(repository: Repository) -> str:
@@ -108,6 +102,7 @@ def test_a_conflict_names_the_files_and_both_sides_and_changes_nothing(
     outcome = merge(queue, theirs)
     assert outcome == Conflict(
         files=("x", "y"),
+        kinds=("contents",),
         ours=before,
         theirs=theirs,
         ours_says=(f"{ours[:7]} Pat Person: Change x y ours",),
@@ -134,9 +129,11 @@ def test_the_next_merge_works_after_a_conflict(repository: Repository, queue: Me
 def test_how_a_file_wants_to_be_merged_is_read_from_the_branch(
     repository: Repository, queue: MergeQueue
 ) -> None:
-    base = repository.commit(
-        {".gitattributes": "CHANGES merge=union\n", "CHANGES": "top\n"}, parent=repository.head()
-    )
+    repository.write({".gitattributes": "CHANGES merge=union\n", "CHANGES": "top\n"})
+    repository.git("add", "--all")
+    repository.git("commit", "--quiet", "--message", "Keep the lines of both")
+    repository.remember()
+    base = repository.head()
     merge(queue, repository.commit({"CHANGES": "top\none\n"}, parent=base))
     assert isinstance(merge(queue, repository.commit({"CHANGES": "top\ntwo\n"}, parent=base)), Merged)
     assert repository.git("show", f"{BRANCH}:CHANGES") == "top\none\ntwo"
@@ -204,7 +201,7 @@ class MovingVerifier(Verifier):
 
 def moving(git: Git, repository: Repository, second: MergeQueue, others: list[str]) -> MergeQueue:
     verifier = MovingVerifier(git, repository.path / ".worktrees/.merge2", others, second)
-    return MergeQueue(git, verifier, timeout_seconds=20)
+    return queue_with(git, verifier)
 
 
 def test_a_branch_that_moved_meanwhile_is_merged_anew(
@@ -254,8 +251,7 @@ def test_a_queue_killed_while_it_checks_blocks_nothing(
 
 def test_what_a_killed_git_left_in_the_tree_blocks_nothing(repository: Repository, work: str) -> None:
     git = Git(repository.path, clock=HastyClock())
-    verifier = Verifier(git, repository.path / ".worktrees/.merge", os.environ)
-    queue = MergeQueue(git, verifier, timeout_seconds=20)
+    queue = queue_with(git, Verifier(git, repository.path / ".worktrees/.merge", os.environ))
     merge(queue, work)
     own = git.at(repository.path / ".worktrees/.merge").place.own
     for name in ("index.lock", "HEAD.lock", "MERGE_HEAD"):

@@ -8,6 +8,7 @@ import pytest
 
 from coordination.child import tool_environment
 from coordination.protocols import TermOver
+from tests.support.merging import work
 from tests.support.verifier import SlowVerifier
 from workspace.git import Git, GitError, Guard
 from workspace.merge_queue import Merged, MergeQueue
@@ -29,37 +30,38 @@ def take(git: Git, term: int) -> Guard:
 def queue(git: Git, term: int, meanwhile: Callable[[], object] = lambda: None) -> MergeQueue:
     verifier = SlowVerifier(git, git.place.tree / f".worktrees/.merge-{term}", tool_environment())
     verifier.meanwhile = meanwhile
-    return MergeQueue(git, verifier, timeout_seconds=60, guard=take(git, term))
+    guard = take(git, term)
+    return MergeQueue(git, [verifier], branch=BRANCH, base="HEAD", timeout_seconds=60, guard=guard)
 
 
 def merge(by: MergeQueue, commit: str) -> object:
-    return by.merge(commit, branch=BRANCH, base="HEAD", message="Merge", checks={"check": "true"})
+    return by.merge(work(commit))
 
 
 @pytest.fixture
-def work(repository: Repository) -> str:
+def change(repository: Repository) -> str:
     return repository.commit({"b.py": "B = 1\n"}, parent="HEAD")
 
 
-def test_a_lead_merges_while_the_term_is_its_own(git: Git, work: str) -> None:
-    assert isinstance(merge(queue(git, 1), work), Merged)
+def test_a_lead_merges_while_the_term_is_its_own(git: Git, change: str) -> None:
+    assert isinstance(merge(queue(git, 1), change), Merged)
 
 
 def test_a_merge_that_was_proven_before_the_supersession_does_not_move_the_branch(
-    git: Git, work: str
+    git: Git, change: str
 ) -> None:
     first = queue(git, 1, lambda: take(git, 2))
     with pytest.raises(GitError):
-        merge(first, work)
+        merge(first, change)
     assert git.tip(BRANCH) == git.head()
-    assert isinstance(merge(queue(git, 2), work), Merged)
+    assert isinstance(merge(queue(git, 2), change), Merged)
 
 
-def test_not_even_the_branch_of_a_run_is_made_by_a_former_lead(git: Git, work: str) -> None:
+def test_not_even_the_branch_of_a_run_is_made_by_a_former_lead(git: Git, change: str) -> None:
     first = queue(git, 1)
     take(git, 2)
     with pytest.raises(GitError):
-        merge(first, work)
+        merge(first, change)
     assert git.tip(BRANCH) is None
 
 

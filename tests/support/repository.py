@@ -57,13 +57,19 @@ class Repository:
     def head(self) -> str:
         return self.git("rev-parse", "HEAD")
 
-    def commit(self, files: Mapping[str, str], *, parent: str) -> str:
-        """A commit that adds the files to `parent`, made aside: neither branch nor checkout moves."""
+    def commit(self, files: Mapping[str, str | None], *, parent: str, mode: str = "100644") -> str:
+        """A commit that adds the files to `parent`, made aside: neither branch nor checkout moves.
+
+        A file with None for its text is deleted.
+        """
         aside = {"GIT_INDEX_FILE": str(self.path / ".git" / "aside")}
         self.git("read-tree", parent, extra=aside)
         for name, text in files.items():
+            if text is None:
+                self.git("update-index", "--force-remove", name, extra=aside)
+                continue
             blob = self.git("hash-object", "-w", "--stdin", given=text)
-            self.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", extra=aside)
+            self.git("update-index", "--add", "--cacheinfo", f"{mode},{blob},{name}", extra=aside)
         tree = self.git("write-tree", extra=aside)
         return self.git("commit-tree", tree, "-p", parent, "-m", f"Change {' '.join(files)}")
 

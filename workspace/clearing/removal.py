@@ -116,7 +116,7 @@ class Removal:
 
     def _is_there(self, who: str, incarnation: int | None = None) -> bool:
         """Whether the process lives, as far as this host can know."""
-        if who in {"lead", "merge"}:
+        if who == "lead" or who.startswith("merge."):  # no name of a member has a dot
             newest = self._stores.leadership.newest()
             ended = newest is None or newest[1].ended or incarnation not in {None, newest[0]}
             return not ended and newest is not None and not known_dead(newest[1].process, this_process())

@@ -79,7 +79,7 @@ def test_a_task_that_was_done_again_counts_no_longer() -> None:
 def test_work_without_passed_checks_is_unverified_and_named_so() -> None:
     report = of(MERGED, UNVERIFIED)
     assert report.unverified == [UNVERIFIED]
-    assert "unverified, not merged without you: Task 2 (git merge " in render(report)
+    assert "unverified, not merged without you: Task 2 (leadhand merge task_00000002)" in render(report)
 
 
 def test_an_open_task_is_named_with_its_reason() -> None:

@@ -196,6 +196,14 @@ async def test_looking_whether_there_is_mail_takes_none(team: Team, incarnation:
     assert not await taker.inbox.has_new()
 
 
+async def test_news_that_needs_no_answer_is_not_what_somebody_waits_for(team: Team, incarnation: int) -> None:
+    taker = Taker(team, incarnation)
+    outbox(team, "bob").send("alice", "moved", type="branch_moved")
+    assert not await taker.inbox.has_new(besides={"branch_moved"})
+    outbox(team, "bob").send("alice", "an answer")
+    assert await taker.inbox.has_new(besides={"branch_moved"})
+
+
 async def test_what_was_taken_is_in_the_file_that_people_read(team: Team, incarnation: int) -> None:
     taker = Taker(team, incarnation)
     outbox(team, "bob").send("alice", "one")

@@ -1,0 +1,44 @@
+"""Submodules in a tree of a task: what git would silently leave behind there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordination.errors import TeamError
+from coordination.records import scrub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from workspace.git import Git
+
+_REPOSITORY = "160000"
+
+
+@dataclass(eq=False)
+class SubmoduleEmpty(TeamError):
+    """Files were written where a submodule belongs that is not there, and no commit would hold them."""
+
+    path: str
+    says = (
+        "{path} is a submodule that is not set up in this tree, so no commit would hold the files in it; "
+        "put `git submodule update --init` into worktrees.setup, or move them elsewhere"
+    )
+
+
+def refuse_lost_files(here: Git) -> None:
+    """Raises SubmoduleEmpty."""
+    for path in _submodules(here):
+        place = here.place.tree / path
+        if place.is_dir() and any(place.iterdir()) and not (place / ".git").exists():
+            raise SubmoduleEmpty(path=scrub(path))
+
+
+def _submodules(here: Git) -> Iterator[str]:
+    if not (here.place.tree / ".gitmodules").exists():
+        return
+    for entry in here.run("ls-files", "--stage", "-z").split("\0"):
+        head, _, path = entry.partition("\t")
+        if head.startswith(_REPOSITORY):
+            yield path
