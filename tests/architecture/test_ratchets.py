@@ -25,7 +25,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "coordination": 8200,
     "harness": 8600,
-    "workspace": 3120,
+    "workspace": 3330,
     "agent_worker": 1500,
     "orchestrator": 6200,
 }
