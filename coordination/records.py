@@ -141,6 +141,7 @@ class Task(JsonRecord, frozen=True, kw_only=True):
     plan: Plan | None = None
     worktree: str | None = None  # relative path
     base: str | None = None  # commit its worktree started from
+    prepared: str | None = None  # relative path of a worktree that was made beforehand for the next holder
     branch: str | None = None
     commit: str | None = None
     merged: str | None = None  # commit on the run's branch that brought it back

@@ -27,6 +27,7 @@ class Event(StrEnum):
     CLAIM = "claim"
     RESUME = "resume"  # the next incarnation of the holder goes on
     BIND = "bind"  # to a worktree
+    PREPARE = "prepare"  # a worktree was made for its next holder
     REQUIRE_PLAN = "require_plan"
     SUBMIT_PLAN = "submit_plan"
     RELEASE = "release"  # given back on purpose
@@ -57,6 +58,7 @@ TRANSITIONS: Mapping[tuple[Status | None, Event], Status] = {
     **{(status, Event.EDIT): status for status in _UNCLAIMED},
     **{(status, Event.WANT_EDGES): status for status in _UNCLAIMED},
     **{(status, Event.SETTLE_EDGE): status for status in _UNCLAIMED},
+    **{(status, Event.PREPARE): status for status in _UNCLAIMED},
     **{(status, Event.REQUIRE_PLAN): status for status in _UNFINISHED},
     **{(status, Event.CANCEL): Status.CANCELLED for status in _UNFINISHED},
 }
@@ -127,7 +129,13 @@ def resume(task: Task, *, holder: str, number: int, died: bool) -> Task:
 
 
 def bind(task: Task, token: int, *, worktree: str, base: str) -> Task:
-    return _step(_fenced(task, token), Event.BIND, worktree=worktree, base=base)
+    """The tree that was made beforehand is used up by it, whichever tree this one is."""
+    return _step(_fenced(task, token), Event.BIND, worktree=worktree, base=base, prepared=None)
+
+
+def prepare(task: Task, worktree: str) -> Task:
+    """The next holder works in this tree, unless it is gone by then."""
+    return _step(task, Event.PREPARE, prepared=worktree)
 
 
 def require_plan(task: Task) -> Task:

@@ -190,6 +190,10 @@ class TaskStore:
         """The work is done in this worktree (relative path), which started from the commit `base`."""
         return self._step(task_id, lambda task: task_rules.bind(task, token, worktree=worktree, base=base))
 
+    def prepare(self, task_id: str, worktree: str) -> Task:
+        """The next holder works in this tree (relative path), which was made beforehand."""
+        return self._step(task_id, lambda task: task_rules.prepare(task, worktree))
+
     def submit_plan(self, task_id: str, token: int, plan: Plan) -> Task:
         """The plan is the present one."""
         return self._step(task_id, lambda task: task_rules.submit_plan(task, token, plan))

@@ -23,7 +23,8 @@ _MAY_CHANGE: Mapping[Event, frozenset[str]] = {
     Event.SETTLE_EDGE: frozenset({"edges_pending", "blocked_by"}),
     Event.CLAIM: frozenset({"owner", "lease", "resumed_from"}),
     Event.RESUME: frozenset({"lease", "resumed_from", "attempts"}),
-    Event.BIND: frozenset({"worktree", "base"}),
+    Event.BIND: frozenset({"worktree", "base", "prepared"}),
+    Event.PREPARE: frozenset({"prepared"}),
     Event.REQUIRE_PLAN: frozenset({"plan_required", "plan"}),
     Event.SUBMIT_PLAN: frozenset({"plan"}),
     Event.RELEASE: _LEASE | {"reserved_for", "commit", "branch"},
@@ -98,7 +99,7 @@ def _check_created(task: Task, number: int) -> None:
     if number != 1:
         raise InvalidRecord(why="a task is created by record 1 only")
     history = (task.owner, task.lease, task.plan, task.result, task.resumed_from, task.merged, task.commit)
-    if any(history) or task.attempts or task.refusals or task.edges_pending:
+    if any(history) or task.prepared or task.attempts or task.refusals or task.edges_pending:
         raise InvalidRecord(why="a new task has no history")
 
 
@@ -170,11 +171,23 @@ def _plan_is_newer(before: Task, after: Task, _: int) -> bool:
     return after.plan is not None and after.plan.number > (before.plan.number if before.plan else 0)
 
 
+def _is_used_up(_: Task, after: Task, __: int) -> bool:
+    """A tree made beforehand was kept for another holder."""
+    return after.prepared is None
+
+
+def _one_tree(before: Task, after: Task, _: int) -> bool:
+    """A tree was made for it before."""
+    return before.prepared is None and bool(after.prepared)
+
+
 _CONDITIONS: Mapping[Event, tuple[Callable[[Task, Task, int], bool], ...]] = {
     Event.WANT_EDGES: (_edges_only_join,),
     Event.SETTLE_EDGE: (_needs_come_from_edges,),
     Event.CLAIM: (_holder_is_owner, _edges_are_settled, _not_for_another),
     Event.RESUME: (_holder_is_owner, _continues),
+    Event.BIND: (_is_used_up,),
+    Event.PREPARE: (_one_tree,),
     Event.REQUIRE_PLAN: (_plan_is_voided,),
     Event.SUBMIT_PLAN: (_plan_is_newer,),
     Event.RELEASE: (_lease_is_over, _nobody_owns),

@@ -51,14 +51,17 @@ from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
 from orchestrator.sending_back import finish_sending_back
 from orchestrator.supervisor import Supervisor
+from orchestrator.worktree_tool import create_worktree
 from workspace.clearing.removal import Removal
 from workspace.clearing.tidying import Tidying
 from workspace.merge_queue import MergeQueue
 from workspace.run_fence import RunFence
+from workspace.tree_making import TreeMaker
 from workspace.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from coordination.stores import Stores
     from harness.context.compactor import Compactor
@@ -241,6 +244,11 @@ class LeadParts:
             self.stores.tasks, claimant, self._workplace.proof(self.opened.run.checks)
         )
 
+    def _make_tree(self, name: str, task_id: str) -> Path:
+        git, trees = self.opened.git, self._workplace.trees()
+        maker = TreeMaker(self.stores, git, trees, Removal(self.stores, git, trees))
+        return maker.make(name, task_id, self.stores.runs.get(self.opened.run.id))
+
     def _present_state(self) -> str:
         run, stores = self.opened.run, self.stores
         alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
@@ -255,6 +263,7 @@ class LeadParts:
             *planning_tools(self.stores.tasks, self.off_loop, planning),
             *schedule_tools(self.stores.schedule, self.off_loop, partial(_origin, news)),
             *lead_tools(self.stores.roster, self.off_loop, self.host),
+            create_worktree(self.off_loop, self._make_tree),
             send_message(self.stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, self.stores)),
             *skill_tools(
                 self._catalogs.skills,

@@ -77,10 +77,9 @@ class CommandRunner:
 def _next_output(process: subprocess.Popen[bytes]) -> bytes:
     """What the process has printed; empty when there is nothing for a moment, or no more."""
     assert process.stdout is not None
-    ready, _, _ = select.select(
-        [process.stdout], [], [], 0 if process.returncode is not None else _LOOK_SECONDS
-    )
-    if not ready:
+    poll = select.poll()  # `select` itself fails in a process with many open files
+    poll.register(process.stdout, select.POLLIN)
+    if not poll.poll(0 if process.returncode is not None else _LOOK_SECONDS * 1000):
         return b""
     output = os.read(process.stdout.fileno(), 65536)
     if not output:  # closed, so there is only the end left to wait for

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
 from coordination.records import CheckResult, Status, Task, TaskResult
 from workspace.checks import passed
 from workspace.git import UnknownCommit
+from workspace.git_directory import WorktreeBroken
 from workspace.worktrees import CannotCombine
 
 if TYPE_CHECKING:
@@ -147,6 +149,7 @@ class Desk:
             path = self._make_tree(task, run)
             start = self._trees.head(path)
             self._make_ready(path, task)
+            self._trees.finish(path)
         except TeamError as error:
             self._store.release(task.id, token, f"no worktree could be made: {error}")
             raise
@@ -167,10 +170,15 @@ class Desk:
         unmerged = [blocker for blocker in blockers if not blocker.merged and blocker.id not in redone]
         wanted = [blocker.commit for blocker in unmerged if blocker.commit]
         former = (self._trees.last_commit(task.worktree) if task.worktree else None) or task.commit
+        if task.prepared and not former:
+            with suppress(WorktreeBroken):  # it is gone; the holder gets a fresh one as always
+                path = self._trees.path(PurePath(task.prepared).name)
+                self._trees.bring_up(path, base=base, also=wanted)
+                return path
         if former:
             with suppress(CannotCombine, UnknownCommit):  # it contradicts the newest state, or is gone
-                return self._trees.create(name, base=base, also=[*wanted, former])
-        return self._trees.create(name, base=base, also=wanted)
+                return self._trees.create(name, base=base, also=[*wanted, former], finished=False)
+        return self._trees.create(name, base=base, also=wanted, finished=False)
 
     def go_on(self, task: Task) -> None:
         """A task that was resumed under a new token is worked on again in the tree it has."""

@@ -103,10 +103,10 @@ class Worktrees:
 
     # making
 
-    def create(self, name: str, *, base: str, also: Sequence[str] = ()) -> Path:
+    def create(self, name: str, *, base: str, also: Sequence[str] = (), finished: bool = True) -> Path:
         """A new tree on a detached head at `base`, with the commits of `also` merged in.
 
-        Until it is complete git lists it as locked, with a reason by which a tree that was left
+        Until it is `finished` git lists it as locked, with a reason by which a tree that was left
         unfinished by a crash is known. Nothing is left behind when it fails. Raises WorktreeName,
         WorktreeExists, UnknownCommit, CannotCombine, GitError.
         """
@@ -124,21 +124,46 @@ class Worktrees:
             if "already registered" in error.stderr or "already exists" in error.stderr:
                 raise WorktreeExists(path=self.recorded(path)) from error
             raise
-        self._bring_in(path, start, wanted)
-        self._git.run("worktree", "unlock", str(path))
+        try:
+            self._bring_in(self._git.at(path), start, wanted)
+        except CannotCombine:  # ours alone: nobody was told of it
+            self._git.run("worktree", "remove", "--force", "--force", str(path))
+            raise
+        if finished:
+            self.finish(path)
         return path
 
-    def _bring_in(self, path: Path, start: str, wanted: Sequence[str]) -> None:
+    def finish(self, path: Path) -> None:
+        """The tree is somebody's from now on; one that is finished stays so. Raises WorktreeBroken."""
+        if (registered(self._git.place.common, path).own / "locked").exists():
+            self._git.run("worktree", "unlock", str(path))
+
+    def is_unfinished(self, path: Path) -> bool:
+        """The tree's making was cut short, so nobody has worked in it."""
+        try:
+            lock = registered(self._git.place.common, path).own / "locked"
+            return lock.read_text(encoding="utf-8").strip() == UNFINISHED
+        except (WorktreeBroken, OSError, UnicodeDecodeError):
+            return False
+
+    def bring_up(self, path: Path, *, base: str, also: Sequence[str] = ()) -> None:
+        """A tree in which nobody has worked stands at `base`, with the commits of `also` merged in.
+
+        Files that somebody put into it stay. Raises WorktreeBroken, UnknownCommit, CannotCombine, and
+        GitError when such a file is in the way.
+        """
         here = self._git.at(path)
+        start = self._git.commit_of(base)
+        here.run("checkout", "--quiet", "--detach", start)
+        self._bring_in(here, start, [self._git.commit_of(commit) for commit in also])
+
+    def _bring_in(self, here: Git, start: str, wanted: Sequence[str]) -> None:
         head = start
         for commit in wanted:
             if here.is_ancestor(commit, head):
                 continue
             merged = combine(here, head, commit, f"Build on {commit:.10}\n")
             if isinstance(merged, Clash):
-                self._git.run(
-                    "worktree", "remove", "--force", "--force", str(path)
-                )  # ours alone: nobody was told of it
                 raise CannotCombine(base=head, commit=commit, files=tuple(map(scrub, merged.files)))
             here.run("checkout", "--quiet", "--detach", merged)
             head = merged

@@ -52,7 +52,7 @@ DEFAULTS: Mapping[str, Default] = {
         for name in (
             *("create_task", "update_task", "claim_task", "complete_task", "get_task", "list_tasks"),
             *("compact", "list_teammates", "request_plan", "review_plan", "submit_plan", "request_shutdown"),
-            *("list_background", "tail_background", "kill_background"),
+            *("create_worktree", "list_background", "tail_background", "kill_background"),
             *("schedule_cron", "list_crons", "cancel_cron"),
         )
     },

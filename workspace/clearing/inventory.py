@@ -85,7 +85,9 @@ class Inventory:
         self._git = git
         self._trees = trees
         self._tasks = {task.id: task for task in tasks}
-        self._bound = {task.worktree: task for task in self._tasks.values() if task.worktree}
+        self._bound = {
+            where: task for task in self._tasks.values() for where in (task.worktree, task.prepared) if where
+        }
 
     def all(self) -> list[Tree]:
         """Every tree, those of tasks in order of their names, then the runtime's own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -169,7 +170,7 @@ class Removal:
                 left = self._trees.recorded(going)
             if tree.registered:
                 self._git.run("worktree", "remove", "--force", "--force", str(tree.path))
-            if going.exists():
+            with suppress(FileNotFoundError):  # somebody sweeps at the same time
                 remove_directory(going)
         except (OSError, GitError) as error:
             raise PartlyRemoved(name=tree.name, left=left, cause=str(error)) from error
@@ -180,7 +181,8 @@ class Removal:
             return 0
         left = [path for path in self._trees.directory.iterdir() if path.name.startswith(GOING)]
         for path in left:
-            remove_directory(path)
+            with suppress(FileNotFoundError):  # another process sweeps too
+                remove_directory(path)
         return len(left)
 
 

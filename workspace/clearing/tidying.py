@@ -26,8 +26,9 @@ class Tidying:
     def step(self) -> None:
         """Each tree that is no longer needed is gone, or it is on record why it stays."""
         try:
+            self._removal.sweep()
             trees = self._removal.inventory().all()
-        except TeamError as error:  # git cannot be asked now: a run does not end over that
+        except (TeamError, OSError) as error:  # git cannot be asked now: a run does not end over that
             self._record("tidying_failed", error=str(error))
             return
         for tree in trees:

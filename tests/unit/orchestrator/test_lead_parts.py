@@ -60,6 +60,7 @@ TOOLS = [
     "request_plan",
     "review_plan",
     "request_shutdown",
+    "create_worktree",
     "send_message",
 ]
 
@@ -93,7 +94,7 @@ def pool_of(conversation: Conversation) -> ToolPool:
     return pool
 
 
-async def said(conversation: Conversation, name: str, **arguments: object) -> str:
+async def said(conversation: Conversation, name: str, /, **arguments: object) -> str:
     (result,) = await pool_of(conversation).run([call(name, **arguments)])
     text: str = result["content"]
     return text
@@ -166,6 +167,40 @@ def test_teammates_get_credentials_and_model_and_no_empty_values(parts: LeadPart
     assert given["model.api_key"] == SETTINGS.api_key
     assert given["model.id"] == SETTINGS.model_id
     assert all(value for name, value in given.items() if not name.startswith("permissions."))
+
+
+def test_no_model_can_remove_a_tree(conversation: Conversation) -> None:  # T2, T8
+    names = pool_of(conversation).names
+    assert "create_worktree" in names
+    assert not [name for name in names if "remove" in name or "keep" in name or "inbox" in name]
+
+
+async def test_a_lead_makes_a_tree_by_name_and_whoever_claims_the_task_works_in_it(
+    team: Team, parts: LeadParts, conversation: Conversation
+) -> None:
+    task = puts_up(parts.stores, parts.opened.run)
+    made = await said(conversation, "create_worktree", name="parser", task_id=task.id)
+    assert made == f"Worktree 'parser' created at {team.root}/.worktrees/parser for task {task.id}"
+    await conversation.work.claim(task.id)
+    assert conversation.work.cwd == team.root / ".worktrees/parser"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"name": "a/b"},
+        {"name": "x" * 65},
+        {"name": ""},
+        {"name": "fix", "discard": True},
+        {"name": "fix", "task_id": "task_1"},
+        {},
+    ],
+)
+async def test_the_schema_of_a_tree_is_closed_and_its_name_plain(
+    conversation: Conversation, arguments: dict[str, object]
+) -> None:  # T2, S24
+    said_of_it = await said(conversation, "create_worktree", **{"task_id": "task_00000001", **arguments})
+    assert said_of_it.startswith("[schema/")
 
 
 def test_every_tool_of_a_lead_has_a_default(conversation: Conversation) -> None:
