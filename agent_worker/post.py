@@ -29,7 +29,7 @@ class Post:
         self._incarnation = member.incarnation
         account = self._read_so_far()
         self._positions = account.positions
-        secrets = [text for text in (settings.api_key, settings.auth_token) if text]
+        secrets = settings.secrets()
         team = stores.team
         self.journal = Journal(team.directory, layout.journal(stores.actor), team.clock, secrets=secrets)
         self.journal.append(CHECKPOINT_KIND, **account.checkpoint())

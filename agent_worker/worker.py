@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -21,7 +21,7 @@ from workspace.setup.tree_setup import SetupFailed
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
@@ -59,7 +59,9 @@ class Worker:
         news: Sources,
         lookout: Lookout,
         keeper: LeaseKeeper,
+        beside: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
+        """`beside` goes on until the end, whatever the agent does."""
         self._stores = stores
         self._pulse = pulse
         self._assignment = assignment
@@ -70,6 +72,7 @@ class Worker:
         self._news = news  # mail and the ends of background commands; nothing while the team rests
         self._lookout = lookout
         self._keeper = keeper
+        self._beside = beside
         self._give_ups = 0
         self._scope: anyio.CancelScope | None = None  # of everything but giving the task back
 
@@ -93,6 +96,7 @@ class Worker:
             self._scope = group.cancel_scope
             group.start_soon(self._lookout.keep_looking)
             group.start_soon(self._background.serve)
+            group.start_soon(self._beside)
             try:
                 await self._serve()
             finally:

@@ -18,13 +18,15 @@ PROJECT = Path(__file__).resolve().parents[2]
 # The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good,
 # the accidents of `chaos`, and an orderly end however often a signal comes.
 # Skills are read as people write them, checked, budgeted and pinned (harness/skills, `leadhand skills`).
+# MCP servers: configuration as other hosts write it, one task per connection, outcomes from the raw response,
+# names, sight of changed tools (harness/mcp, `leadhand mcp`).
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 # The harness keeps conversations within the window (`harness/context`): steps, summary, gauge, journal lines.
 # Trees in which a project runs, the look for checks of another checkout, and what may go of all that,
 # are half of workspace.
 PACKAGES = {
     "coordination": 8200,
-    "harness": 8600,
+    "harness": 10850,
     "workspace": 3120,
     "agent_worker": 1500,
     "orchestrator": 6200,
@@ -39,6 +41,7 @@ STARTS_PROCESSES = {
     "harness/tools/background_process.py",
     "workspace/commands.py",  # checks and set-up
     "harness/tools/shell.py",
+    "harness/mcp/stdio.py",
     "orchestrator/launchers/local.py",
     "orchestrator/chaos/small_disk.py",  # mounts the disk that it fills
 }
