@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin/python
 PACKAGES := coordination harness workspace agent_worker orchestrator
 
-.PHONY: help demo test check fast stress bench clean
+.PHONY: help demo test test-real check fast stress bench clean
 
 help:
 	@echo "make demo    a whole team on a small real repository, scripted model, no key"
 	@echo "make test    every check and test"
 	@echo "make check   lint, types, import contracts and the fast tests"
+	@echo "make test-real  MCP servers of other people, from npm and PyPI"
 	@echo "make stress  the long runs of the property and process tests"
 	@echo "make bench   the measurements of bench/"
 
@@ -19,6 +20,9 @@ demo: $(VENV)/.run
 
 test: check
 	$(BIN) -m pytest -n 2 --dist worksteal tests/property tests/git tests/process
+
+test-real: $(VENV)/.dev .real/.done
+	$(BIN) -m pytest -n 0 --timeout 180 tests/real
 
 stress: $(VENV)/.dev
 	$(BIN) -m pytest -n 2 -m stress --timeout 1800 tests
@@ -42,5 +46,8 @@ $(VENV)/.run: pyproject.toml scripts/venv.py
 $(VENV)/.dev: pyproject.toml scripts/venv.py
 	$(PYTHON) scripts/venv.py $(VENV) --dev
 
+.real/.done: tests/real/package.json tests/real/requirements.txt scripts/real_servers.py | $(VENV)/.dev
+	$(BIN) scripts/real_servers.py .real
+
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) .real build *.egg-info

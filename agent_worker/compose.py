@@ -27,11 +27,11 @@ from harness.assembly import (
     make_model,
     policy_of,
     result_limits,
-    skill_tools,
     tool_context,
     workspace_tools,
 )
 from harness.catalogs import pinned_catalogs
+from harness.extras import Extras
 from harness.gates import LeaseGate, PlanGate
 from harness.loop import Agent
 from harness.off_loop import OffLoop
@@ -75,8 +75,7 @@ class Teammate:
         self._off_loop = OffLoop()
         self._pulse = Pulse()
         self._pool: ToolPool | None = None
-        self._agent: Agent | None = None
-        self._catalogs = pinned_catalogs(team.directory, member.digests)
+        self._extras: Extras | None = None
         self.stores = open_stores(team, self.bearer)
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
         self._shutdown = Shutdown(self._beside, me=self.bearer)
@@ -119,10 +118,12 @@ class Teammate:
             end_background=background.kill_all,
         )
         inbox = self._post.inbox(self._off_loop)
-        self._pool = pool = self._tool_pool(assignment, plan, background)
+        self._extras = extras = self._make_extras(assignment)
+        self._pool = pool = self._tool_pool(assignment, plan, background, extras)
         lookout = self._lookout(pool)
         news = Sources(inbox, background, until_on=lookout.until_on)
-        self._agent = agent = self._make_agent(model, desk, plan, news)
+        agent = self._make_agent(model, desk, plan, news)
+        extras.join(agent, pool)
         return Worker(
             stores=self.stores,
             pulse=self._pulse,
@@ -134,6 +135,7 @@ class Teammate:
             news=news,
             lookout=lookout,
             keeper=self.keeper,
+            beside=extras.servers.serve,
         )
 
     def _make_agent(self, model: MeteredModel, desk: Desk, plan: PlanOfTask, news: Sources) -> Agent:
@@ -206,7 +208,7 @@ class Teammate:
         return background
 
     def _must_stop_checks(self) -> bool:
-        is_interrupted = self._pool is not None and self._pool.is_interrupted
+        is_interrupted = self._pool.is_interrupted if self._pool else False
         return self._shutdown.at_once or self.keeper.is_lost or is_interrupted
 
     def _lookout(self, pool: ToolPool) -> Lookout:
@@ -223,24 +225,26 @@ class Teammate:
             ttl_seconds=ttl,
         )
 
-    def _tool_pool(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> ToolPool:
+    def _make_extras(self, assignment: Assignment) -> Extras:
+        return Extras(
+            pinned_catalogs(self._team.directory, self._member.digests),
+            self._settings,
+            self._team.directory,
+            agent=self._member.name,
+            cwd=assignment.cwd,
+            record=self.stores.events.record,
+        )
+
+    def _tool_pool(
+        self, assignment: Assignment, plan: PlanOfTask, background: Background, extras: Extras
+    ) -> ToolPool:
+        tasks, run = self.stores.tasks, self._present_run
         tools = [
             *workspace_tools(self._settings, background),
-            *board_tools(
-                self.stores.tasks,
-                self._off_loop,
-                assignment,
-                run=self._present_run,
-                hand_in_ends_turn=True,
-            ),
+            *board_tools(tasks, self._off_loop, assignment, run=run, hand_in_ends_turn=True),
             submit_plan(plan),
             send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
-            *skill_tools(
-                self._catalogs.skills,
-                self._settings,
-                messages=lambda: self._agent.messages if self._agent else (),
-                record=self.stores.events.record,
-            ),
+            *extras.tools,
         ]
         context = tool_context(
             self._settings,
@@ -265,8 +269,7 @@ class Teammate:
         )
 
     def _present_run(self) -> str | None:
-        run = self.stores.runs.open_run()
-        return run.id if run else None
+        return run.id if (run := self.stores.runs.open_run()) else None
 
     def _situation(self, desk: Desk, tools: Sequence[str]) -> Situation:
         task = desk.task
@@ -277,5 +280,5 @@ class Teammate:
             tools=tools,
             workspace=str(desk.tree) if task else None,
             plan_required=self._member.plan_required or bool(task and task.plan_required),
-            skills=self._catalogs.skills.section,
+            extras=self._extras.sections if self._extras else (),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -23,7 +23,7 @@ from workspace.setup.tree_setup import SetupFailed
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
@@ -61,7 +61,9 @@ class Worker:
         news: Sources,
         lookout: Lookout,
         keeper: LeaseKeeper,
+        beside: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
+        """`beside` goes on until the end, whatever the agent does."""
         self._stores = stores
         self._pulse = pulse
         self._assignment = assignment
@@ -72,6 +74,7 @@ class Worker:
         self._news = news  # mail and the ends of background commands; nothing while the team rests
         self._lookout = lookout
         self._keeper = keeper
+        self._beside = beside
         self._give_ups = 0
         self._scope: anyio.CancelScope | None = None  # of everything but giving the task back
 
@@ -95,6 +98,7 @@ class Worker:
             self._scope = group.cancel_scope
             group.start_soon(self._lookout.keep_looking)
             group.start_soon(self._background.serve)
+            group.start_soon(self._beside)
             try:
                 await self._serve()
             finally:

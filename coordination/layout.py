@@ -31,12 +31,13 @@ LOGS = ".team/logs"
 TRANSCRIPTS = ".team/transcripts"
 OUTPUTS = ".team/outputs"
 PINNED = ".team/pinned"
+SEEN_TOOLS = ".team/seen-tools"
 WORKTREES = ".worktrees"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
 SECOND_LEVEL = (
     *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, BACKGROUND, SCHEDULE, PAUSE),
-    *(EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED),
+    *(EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED, SEEN_TOOLS),
     *(GRAPH_LOG, TASK_LOGS, READY),
 )
 
@@ -156,6 +157,11 @@ def outputs(who: str) -> str:
 
 def pinned(digest: str) -> str:
     return f"{PINNED}/{digest}.json"
+
+
+def seen_tool(name: str) -> str:
+    """What the tool of an MCP server said of itself, by the name that it is offered under."""
+    return f"{SEEN_TOOLS}/{name}.json"
 
 
 def report(run: str) -> str:

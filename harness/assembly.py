@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coordination.child import RunningGroups, tool_environment
 from harness.anthropic_model import AnthropicModel
@@ -15,17 +15,15 @@ from harness.permissions.judge import Policy
 from harness.permissions.rules import parse_rules
 from harness.recovery import RecoveringModel
 from harness.results import ResultFiles
-from harness.skills.loading import SkillLoader
 from harness.tool import ToolContext
 from harness.tool_pool import ResultLimits
 from harness.tools.background_tools import background_tools
 from harness.tools.files import FileLimits, file_tools
 from harness.tools.search import SearchLimits, grep_tool
 from harness.tools.shell import ShellLimits, bash_tool
-from harness.tools.skill import load_skill
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from coordination.files import StateDirectory
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
     from harness.model import Model
     from harness.recovery import Waiting
     from harness.settings import Settings
-    from harness.skills.catalog import Catalog
-    from harness.tool import Record, Tool
+    from harness.tool import Tool
     from harness.tools.background import Background
 
 
@@ -109,16 +106,6 @@ def workspace_tools(settings: Settings, background: Background | None = None) ->
 def policy_of(settings: Settings, role: str) -> Policy:
     """What the calls of this role are judged by. Raises BadRule."""
     return Policy(rules=parse_rules(allow=settings.allow, ask=settings.ask, deny=settings.deny), role=role)
-
-
-def skill_tools(
-    catalog: Catalog, settings: Settings, *, messages: Callable[[], Sequence[dict[str, Any]]], record: Record
-) -> list[Tool]:
-    """`load_skill` into the conversation that `messages` reads; nothing when there is no skill."""
-    if not catalog.skills:
-        return []
-    loader = SkillLoader(catalog, budget_tokens=settings.skills_budget_tokens, messages=messages)
-    return [load_skill(loader, record)]
 
 
 def tool_context(  # noqa: PLR0913 - each role gives its own parts by name

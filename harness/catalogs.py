@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from harness.mcp.config_file import Place, merge, read_file, servers_from_json
 from harness.pinned import pin, pinned
+from harness.setting_sources import user_file
 from harness.skills.catalog import Catalog, roots_of, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from coordination.files import StateDirectory
+    from harness.mcp.config import Server
+    from harness.mcp.config_file import Merged
     from harness.settings import Settings
 
 SKILLS = "skills"
+MCP = "mcp"
+PROJECT_FILE = ".mcp.json"
+USER_FILE = "mcp.json"  # beside the person's own settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,27 +30,46 @@ class Catalogs:
     """What there is to offer."""
 
     skills: Catalog
+    servers: Mapping[str, Any]  # as `Merged.to_json` writes them
+
+    @property
+    def configured(self) -> dict[str, Server]:
+        return servers_from_json(self.servers)
 
     def pin(self, directory: StateDirectory) -> dict[str, str]:
         """All of it is on disk, under the digests returned."""
-        return {SKILLS: pin(directory, self.skills.to_json())}
+        return {SKILLS: pin(directory, self.skills.to_json()), MCP: pin(directory, dict(self.servers))}
 
     def changes_since(self, former: Catalogs) -> Iterator[str]:
         """What is other than it was, a sentence each."""
-        before, now = former.skills.to_json(), self.skills.to_json()
-        for name in sorted(before.keys() | now.keys()):
-            if before.get(name) != now.get(name):
-                what = "is new" if name not in before else "is gone" if name not in now else "has changed"
-                yield f"the skill {name} {what} on disk since the run began"
+        yield from _changes("skill", former.skills.to_json(), self.skills.to_json())
+        yield from _changes("MCP server", former.servers, self.servers)
+
+
+def _changes(kind: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) != now.get(name):
+            what = "is new" if name not in before else "is gone" if name not in now else "has changed"
+            yield f"the {kind} {name} {what} on disk since the run began"
 
 
 def find_catalogs(repository: Path, settings: Settings) -> Catalogs:
     """What lies on the disk of this machine now."""
     roots = roots_of(repository, home=Path.home(), allowed_at_home=settings.skills_allow)
-    return Catalogs(skills=scan(roots))
+    return Catalogs(skills=scan(roots), servers=find_servers(repository, settings).to_json())
+
+
+def find_servers(repository: Path, settings: Settings) -> Merged:
+    """The MCP servers of the files that the person named, of the person's own file, and of the project."""
+    places = [
+        *(Place(path=Path(file), source=file, is_required=True) for file in settings.mcp_config),
+        Place(path=user_file().with_name(USER_FILE), source="your configuration"),
+        Place(path=repository / PROJECT_FILE, source=PROJECT_FILE),
+    ]
+    return merge(map(read_file, places))
 
 
 def pinned_catalogs(directory: StateDirectory, digests: Mapping[str, str]) -> Catalogs:
     """What was pinned under these digests; nothing where there is none. Raises PinLost."""
-    skills = pinned(directory, digests[SKILLS]) if SKILLS in digests else {}
-    return Catalogs(skills=Catalog.from_json(skills))
+    skills, servers = (pinned(directory, digests[kind]) if kind in digests else {} for kind in (SKILLS, MCP))
+    return Catalogs(skills=Catalog.from_json(skills), servers=servers)

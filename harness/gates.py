@@ -26,7 +26,7 @@ class PlanGate:
         self._state = state
 
     async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:  # noqa: ARG002 - the protocol of a gate
-        if tool.effect is not Effect.CHANGE:
+        if tool.effect not in {Effect.CHANGE, Effect.OUTSIDE}:
             return None
         state = await self._state()
         text = PLAN_TEXT.get(state)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Fault:
     """The first thing that is wrong with an input."""
 
-    reason: str  # missing_field, unknown_field, wrong_type, wrong_value
+    reason: str  # missing_field, unknown_field, wrong_type, wrong_value, bad_schema
     text: str
 
 
@@ -30,8 +30,24 @@ class InputSchema:
 
     def fault(self, value: Any) -> Fault | None:  # noqa: ANN401 - raw JSON
         """The first fault in the order of the document, or None when the input fits."""
-        error = min(self._errors_of(value), key=_order, default=None)
+        import referencing.exceptions  # noqa: PLC0415 - as below
+
+        try:
+            error = min(self._errors_of(value), key=_order, default=None)
+        except referencing.exceptions.Unresolvable as unresolvable:
+            return Fault("bad_schema", f"the schema points at what is not there: {unresolvable}")
         return None if error is None else _fault(error)
+
+    def schema_fault(self) -> str:
+        """What is wrong with the schema itself, for one that somebody else wrote; empty if nothing is."""
+        import jsonschema  # noqa: PLC0415 - as below
+
+        try:
+            jsonschema.Draft202012Validator.check_schema(self._schema)
+        except jsonschema.SchemaError as error:
+            return error.message[:300]
+        is_object = isinstance(self._schema, dict) and self._schema.get("type") == "object"
+        return "" if is_object else "it is not of type object"
 
     @cached_property
     def _errors_of(self) -> Callable[[Any], Iterable[ValidationError]]:

@@ -31,7 +31,7 @@ class Situation:
     workers: int = 0  # teammates that the lead may plan for
     plan_required: bool = False
     branch: str | None = None  # where finished work is brought together
-    skills: str = ""  # the section of the catalog
+    extras: Sequence[str] = ()  # further sections: skills, MCP servers
 
 
 def system_prompt(situation: Situation) -> str:
@@ -41,7 +41,7 @@ def system_prompt(situation: Situation) -> str:
         _tools(situation),
         _team(situation),
         _workspace(situation),
-        situation.skills,
+        *situation.extras,
     ]
     return "\n\n".join(section for section in sections if section)
 

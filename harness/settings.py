@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from harness.context.settings import ContextSettings
+from harness.mcp.settings import MAPPINGS, McpSettings
 from harness.setting_entry import (
     ALL_RULES,
     COMMANDS,
@@ -46,7 +47,7 @@ MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(ContextSettings, SkillSettings, ToolSettings, TreeSettings):
+class Settings(ContextSettings, McpSettings, SkillSettings, ToolSettings, TreeSettings):
     """The values in force; `load_settings` makes them."""
 
     model_id: str | None = field(
@@ -195,8 +196,9 @@ class Settings(ContextSettings, SkillSettings, ToolSettings, TreeSettings):
     file_digest: str = ""  # of `leadhand.yaml` as it was read
 
     def secrets(self) -> list[str]:
-        """What no file may show."""
-        return [text for text in (self.api_key, self.auth_token) if text]
+        """Values that belong into no journal."""
+        credentials = [text for text in (self.api_key, self.auth_token) if text]
+        return [*credentials, *self.mcp_variables.values()]
 
     def digest(self) -> str:
         """SHA-256 of `leadhand.yaml` as it was read; without the file, that of nothing."""
@@ -225,7 +227,7 @@ def load_settings(
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     table = _entries()
-    nested = {name for name, (_, of_entry) in table.items() if of_entry.kind is COMMANDS}
+    nested = {name for name, (_, of_entry) in table.items() if of_entry.kind in {COMMANDS, *MAPPINGS}}
     personal, _ = read_yaml(personal_file or user_file(), nested, from_repository=False)
     shared, data = read_yaml(shared_file or root / SETTINGS_FILE, nested, from_repository=True)
     sources = [

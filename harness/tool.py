@@ -22,6 +22,7 @@ class Effect(StrEnum):
     READ = "read"  # nothing
     CHANGE = "change"  # the working directory, or anything at all (a shell)
     TEAM = "team"  # tasks, mail, members
+    OUTSIDE = "outside"  # whatever an MCP server does; no tree of ours, though perhaps much else
 
 
 class ToolCall(Protocol):
@@ -95,7 +96,15 @@ class ToolContext:
     call_id: str = ""
 
 
-Run = Callable[[dict[str, Any], ToolContext], Awaitable[str]]
+@dataclass(frozen=True)
+class Output:
+    """A result that is more than text."""
+
+    text: str
+    images: tuple[dict[str, Any], ...] = ()  # blocks of the Messages API
+
+
+Run = Callable[[dict[str, Any], ToolContext], Awaitable[str | Output]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +114,7 @@ class Tool:
     name: str
     description: str
     input_schema: dict[str, Any]  # JSON Schema of an object; built-in ones through `closed`
-    run: Run  # returns the result text; any exception becomes an error result
+    run: Run  # returns the result; any exception becomes an error result
     effect: Effect
     semantic: Callable[[Arguments], Refusal | None] | None = None  # pure; beyond what a schema can say
     ends_turn: bool = False  # after it succeeded the model is not called again in this turn

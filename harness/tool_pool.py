@@ -18,7 +18,7 @@ from harness.tool import Effect, Refusal
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from harness.tool import Guard, Record, Tool, ToolCall, ToolContext
+    from harness.tool import Guard, Output, Record, Tool, ToolCall, ToolContext
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,17 +70,28 @@ class ToolPool:
         limits: ResultLimits,
     ) -> None:
         """Guards are asked in this order. Raises DuplicateTool."""
+        self._own = tuple(tools)
         self._tools: dict[str, Tool] = {}
-        for tool in tools:
-            if tool.name in self._tools:
-                raise DuplicateTool(name=tool.name)
-            self._tools[tool.name] = tool
-        self._inputs = {tool.name: InputSchema(tool.input_schema) for tool in tools}
+        self._inputs: dict[str, InputSchema] = {}
+        self.offer(())
         self._guards = tuple(guards)
         self._context = context
         self._record = record
         self._limits = limits
         self._running: anyio.CancelScope | None = None
+
+    def offer(self, tools: Sequence[Tool]) -> None:
+        """Behind its own tools the pool has these, in place of those that were offered before.
+
+        The model sees them at its next call. Raises DuplicateTool; then nothing changed.
+        """
+        by_name: dict[str, Tool] = {}
+        for tool in (*self._own, *tools):
+            if tool.name in by_name:
+                raise DuplicateTool(name=tool.name)
+            by_name[tool.name] = tool
+        self._tools = by_name
+        self._inputs = {name: InputSchema(tool.input_schema) for name, tool in by_name.items()}
 
     @property
     def names(self) -> list[str]:
@@ -141,16 +152,19 @@ class ToolPool:
 
     async def _settle(self, call: ToolCall) -> dict[str, Any]:
         try:
-            text = await self._pass_and_run(call)
+            output = await self._pass_and_run(call)
         except _Stopped as stopped:
             refusal = stopped.refusal
             action = "tool_failed" if refusal.gate == RUN else "tool_refused"
             self._tell(action, call, gate=refusal.gate, reason=refusal.reason)
             return _result(call, self._fit(call, str(refusal))) | {"is_error": True}
         self._tell("tool_ran", call)
-        return _result(call, self._fit(call, text))
+        if isinstance(output, str):
+            return _result(call, self._fit(call, output))
+        text = {"type": "text", "text": self._fit(call, output.text)}
+        return _result(call, [text, *output.images])
 
-    async def _pass_and_run(self, call: ToolCall) -> str:
+    async def _pass_and_run(self, call: ToolCall) -> str | Output:
         tool = self._tools.get(call.name)
         if tool is None:
             raise _Stopped(_unknown(call.name, self.names))
@@ -204,8 +218,8 @@ async def _bordered(gate: str, step: Callable[P, Awaitable[T]], *args: P.args, *
         raise _Stopped(Refusal(gate, "crashed", f"{type(error).__name__}: {error}")) from error
 
 
-def _result(call: ToolCall, text: str) -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": call.id, "content": text}
+def _result(call: ToolCall, content: str | list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call.id, "content": content}
 
 
 def _unknown(name: str, known: list[str]) -> Refusal:

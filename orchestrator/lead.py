@@ -85,6 +85,7 @@ class Lead:
                 group.start_soon(self._integrate)
                 if conversation:
                     group.start_soon(conversation.jobs.serve)
+                    group.start_soon(conversation.extras.servers.serve)
                 self._code = await self._lead(conversation, incoming)
                 group.cancel_scope.cancel()
         except* TeamError:

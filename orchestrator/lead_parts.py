@@ -23,13 +23,14 @@ from harness.assembly import (
     make_model,
     policy_of,
     result_limits,
-    skill_tools,
     tool_context,
     workspace_tools,
 )
 from harness.catalogs import pinned_catalogs
+from harness.extras import Extras
 from harness.gates import LeaseGate
 from harness.loop import Agent
+from harness.mcp.assemble import secrets_of
 from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
@@ -45,6 +46,7 @@ from harness.tools.tasks import Planning, board_tools, planning_tools
 from harness.tools.team import lead_tools
 from orchestrator.briefs import present_state
 from orchestrator.cron import Cron
+from orchestrator.handed_on import handed_on
 from orchestrator.integration import Integration
 from orchestrator.launchers.local import LocalLauncher
 from orchestrator.lead_work import LeadWork
@@ -81,6 +83,7 @@ class Conversation:
     agent: Agent
     work: LeadWork
     jobs: Background
+    extras: Extras  # skills and MCP servers
     news: Sources  # mail, the ends of background commands, what the schedule fires
 
 
@@ -101,7 +104,10 @@ class LeadParts:
         self.beat = Beat(opened.team, self.bearer)
         self.wakeup = Wakeup(opened.team, WATCHED)
         self.sweep = Sweep(self.background, ttl_seconds=settings.lease_ttl_seconds)
-        self.supervisor = Supervisor(self.background, LocalLauncher(), settings=self._for_teammates())
+        self._catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
+        self.supervisor = Supervisor(
+            self.background, LocalLauncher(), settings=handed_on(settings, self._catalogs)
+        )
         self.host = HostOfLead(
             self.background,
             self.supervisor,
@@ -111,7 +117,8 @@ class LeadParts:
             confirmed=opened.run.workers if opened.run.confirmed else 0,
         )
         account = account_of(opened.team.directory, self._former_leads())
-        self.journal = mail_journal(opened.team, self.bearer, account, secrets=settings.secrets())
+        secrets = [*settings.secrets(), *secrets_of(self._catalogs.configured.values(), settings)]
+        self.journal = mail_journal(opened.team, self.bearer, account, secrets=secrets)
         inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
@@ -120,7 +127,6 @@ class LeadParts:
         )
         self.integration = self._integration()
         self.tidying = self._tidying()
-        self._catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
         self._agent: Agent | None = None
 
     def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
@@ -143,21 +149,30 @@ class LeadParts:
         )
         jobs = self._jobs(desk)
         news = Sources(self.inbox, jobs, self._cron(), until_on=self._until_on)
-        pool = self._pool(work, compactor, jobs, news)
+        extras = Extras(
+            self._catalogs,
+            self.settings,
+            self.opened.team.directory,
+            agent="lead",
+            cwd=lambda: work.cwd,
+            record=self.stores.events.record,
+        )
+        pool = self._pool(work, compactor, news, extras=extras, jobs=jobs)
         self.interrupt = pool.interrupt
-        self._agent = agent = Agent(
+        agent = Agent(
             model=model,
             pool=pool,
             inbox=news,
             journal=self.journal,
-            system=lambda: system_prompt(self._situation(pool, desk)),
+            system=lambda: system_prompt(self._situation(pool, desk, extras)),
             settings=agent_settings(self.settings, self.opened.run.model),
             compactor=compactor,
             events=events,
             on_text=on_text,
             stopping=stopping,
         )
-        return Conversation(agent=agent, work=work, jobs=jobs, news=news)
+        extras.join(agent, pool)
+        return Conversation(agent=agent, work=work, jobs=jobs, news=news, extras=extras)
 
     def _jobs(self, desk: Desk) -> Background:
         jobs = Background(
@@ -185,24 +200,6 @@ class LeadParts:
 
     def _tell_wait(self, waiting: Waiting) -> None:
         self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
-
-    def _for_teammates(self) -> dict[str, object]:
-        """What a teammate cannot read from the team root itself, and the policy of this lead."""
-        values = {
-            "model.id": self.settings.model_id,
-            "workers.model": self.settings.worker_model_id,
-            "model.api_key": self.settings.api_key,
-            "model.auth_token": self.settings.auth_token,
-            "model.base_url": self.settings.base_url,
-            "lease.ttl_seconds": str(self.settings.lease_ttl_seconds),
-            "permissions.allow": list(self.settings.allow),
-            "permissions.ask": list(self.settings.ask),
-            "permissions.deny": list(self.settings.deny),
-            "worktrees.dir": self.settings.trees_directory,
-            "worktrees.setup": list(self.settings.setup),
-            "worktrees.wrong_checkout": self.settings.wrong_checkout,
-        }
-        return {name: value for name, value in values.items() if value}
 
     def _former_leads(self) -> Iterator[str]:
         """Mail goes on where the last of these that wrote a journal had read to."""
@@ -254,7 +251,9 @@ class LeadParts:
         alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
         return present_state(run, stores.tasks.all(run.id), alive)
 
-    def _pool(self, work: LeadWork, compactor: Compactor, jobs: Background, news: Sources) -> ToolPool:
+    def _pool(
+        self, work: LeadWork, compactor: Compactor, news: Sources, *, extras: Extras, jobs: Background
+    ) -> ToolPool:
         planning = Planning(run=self.opened.run.id, checks=tuple(self.opened.run.checks), made=lambda _: None)
         tools = [
             *workspace_tools(self.settings, jobs),
@@ -265,12 +264,7 @@ class LeadParts:
             *lead_tools(self.stores.roster, self.off_loop, self.host),
             create_worktree(self.off_loop, self._make_tree),
             send_message(self.stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, self.stores)),
-            *skill_tools(
-                self._catalogs.skills,
-                self.settings,
-                messages=lambda: self._agent.messages if self._agent else (),
-                record=self.stores.events.record,
-            ),
+            *extras.tools,
         ]
         context = tool_context(
             self.settings,
@@ -288,7 +282,7 @@ class LeadParts:
             limits=result_limits(self.settings),
         )
 
-    def _situation(self, pool: ToolPool, desk: Desk) -> Situation:
+    def _situation(self, pool: ToolPool, desk: Desk, extras: Extras) -> Situation:
         run = self.opened.run
         return Situation(
             role=Role.LEAD,
@@ -299,7 +293,7 @@ class LeadParts:
             checks=run.checks,
             workers=run.workers or self.settings.workers,
             branch=run.branch,
-            skills=self._catalogs.skills.section,
+            extras=extras.sections,
         )
 
 

@@ -50,7 +50,10 @@ class Catalog:
 
     def to_json(self) -> dict[str, Any]:
         """All that a process needs in order to have the same catalog."""
-        return {name: asdict(skill) for name, skill in self.skills.items()}
+        return {
+            name: {**asdict(skill), "allowed_tools": list(skill.allowed_tools)}
+            for name, skill in self.skills.items()
+        }
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Catalog:

@@ -43,6 +43,7 @@ VERBS = (
     ("team", "worker", "run", "join the team by hand, in this terminal"),
     ("team", "merge", "bring_back", "what waits for its merge; merge the work of one task by hand"),
     ("team", "policy", "policy", "check a policy, or ask what it says of a call"),
+    ("team", "mcp", "mcp", "MCP servers: configured, connected on trial, accepted"),
     ("team", "skills", "skills", "what agents can load on demand, and what is wrong with it"),
     ("team", "cron", "cron", "what is said to the lead at its time"),
     ("team", "worktrees", "trees", "every worktree and why it stays; `remove` one"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from coordination.errors import UsageError
-from orchestrator.cli.shared import json_option, team_option
+from orchestrator.cli.shared import config_option, json_option, team_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ def consent_options(verb: Callable[..., object]) -> Callable[..., object]:
             "--no-input", is_flag=True, help="Never ask; end with exit code 3 where a person is needed."
         ),
         json_option,
+        config_option,
         click.option("--yes", is_flag=True, help="Agree to the proposed team beforehand."),
         click.option(
             "--workers", type=click.IntRange(min=1), help="Agree to this many teammates beforehand."
@@ -51,6 +52,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     yes: bool,
     as_json: bool,
     no_input: bool,
+    mcp_config: tuple[str, ...],
     team_directory: Path | None,
 ) -> int:
     """Start a lead with GOAL; it plans, starts teammates, and brings their work to a branch."""
@@ -64,6 +66,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         yes=yes,
         as_json=as_json,
         no_input=no_input,
+        flags={"mcp.config": list(mcp_config) or None},
     )
     return start_run(options, goal=_goal(goal, goal_file, tasks_file), tasks_file=tasks_file)
 
@@ -87,13 +90,14 @@ def _goal(goal: str | None, goal_file: Path | None, tasks_file: Path | None) -> 
 @click.option("--model", help="Model of the lead from now on (MODEL_ID).")
 @consent_options
 @team_option
-def resume(
+def resume(  # noqa: PLR0913 - likewise
     *,
     model: str | None,
     workers: int | None,
     yes: bool,
     as_json: bool,
     no_input: bool,
+    mcp_config: tuple[str, ...],
     team_directory: Path | None,
 ) -> int:
     """Go on with the open run as its next lead, from what is on disk."""
@@ -106,6 +110,7 @@ def resume(
         yes=yes,
         as_json=as_json,
         no_input=no_input,
+        flags={"mcp.config": list(mcp_config) or None},
     )
     return resume_run(options)
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from coordination import layout
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
+from coordination.team_root import NoTeam, Team
 from orchestrator.opening import find_team
 
 if TYPE_CHECKING:
@@ -21,12 +23,29 @@ team_option = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory of the team; without it the top of the git repository around you.",
 )
+config_option = click.option(
+    "--mcp-config",
+    "mcp_config",
+    multiple=True,
+    type=click.Path(dir_okay=False, exists=True, resolve_path=True),
+    help="A further file of MCP configuration; stronger than yours and the project's.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
 def persons_stores(team_directory: Path | None) -> Stores:
     """The stores of the team around the working directory, as the person. Raises NoTeam."""
     return open_stores(find_team(Path.cwd(), team_directory), PERSON)
+
+
+def place_of(team_directory: Path | None) -> tuple[Path, Path, Team | None]:
+    """Root and repository of the team here; without a team those that one would have."""
+    try:
+        team = find_team(Path.cwd(), team_directory)
+    except NoTeam:
+        here = layout.find_root(Path.cwd()) or Path.cwd()
+        return team_directory or here, here, None
+    return team.root, team.repository, team
 
 
 def show(data: Any, as_json: bool, text: Callable[[], str]) -> None:  # noqa: ANN401, FBT001 - raw JSON; a flag

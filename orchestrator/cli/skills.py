@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from coordination.errors import UsageError
-from orchestrator.cli.shared import json_option, show, team_option
+from orchestrator.cli.shared import json_option, place_of, show, team_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from harness.settings import Settings
     from harness.skills.catalog import Catalog
     from harness.skills.skill import Skill
@@ -74,19 +75,11 @@ def show_skill(team_directory: Path | None, *, name: str, as_json: bool) -> None
 
 
 def _catalog(team_directory: Path | None) -> tuple[Catalog, Settings]:
-    """What the disk holds for the team here, or for the directory itself where there is no team yet."""
-    from coordination import layout
-    from coordination.team_root import NoTeam
+    """What the disk holds at this moment."""
     from harness.catalogs import find_catalogs
     from harness.settings import load_settings
-    from orchestrator.opening import find_team
 
-    here = layout.find_root(Path.cwd()) or Path.cwd()
-    try:
-        team = find_team(Path.cwd(), team_directory)
-        root, repository = team.root, team.repository
-    except NoTeam:
-        root, repository = team_directory or here, here
+    root, repository, _ = place_of(team_directory)
     settings = load_settings(root)
     return find_catalogs(repository, settings).skills, settings
 

@@ -18,6 +18,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 # The orchestrator has the person's side of all of that: `fsck` of trees and processes, stopping for good,
 # the accidents of `chaos`, and an orderly end however often a signal comes.
 # Skills are read as people write them, checked, budgeted and pinned (harness/skills, `leadhand skills`).
+# MCP servers: configuration as other hosts write it, one task per connection, outcomes from the raw response,
+# names, sight of changed tools (harness/mcp, `leadhand mcp`).
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 # The harness keeps conversations within the window (`harness/context`): steps, summary, gauge, journal lines.
 # A merge is proven file by file and hunk by hunk, and several are checked beside each other (workspace,
@@ -26,8 +28,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 # are half of workspace.
 PACKAGES = {
     "coordination": 8200,
-    "harness": 8600,
-    "workspace": 3700,
+    "harness": 10850,
+    "workspace": 3910,
     "agent_worker": 1500,
     "orchestrator": 6260,
 }
@@ -41,6 +43,7 @@ STARTS_PROCESSES = {
     "harness/tools/background_process.py",
     "workspace/commands.py",  # checks and set-up
     "harness/tools/shell.py",
+    "harness/mcp/stdio.py",
     "orchestrator/launchers/local.py",
     "orchestrator/chaos/small_disk.py",  # mounts the disk that it fills
 }

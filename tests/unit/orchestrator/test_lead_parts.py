@@ -13,6 +13,7 @@ from harness.permissions.rules import DEFAULTS
 from harness.tool import ToolFailure
 from orchestrator.confirmation import Confirmation, Consent
 from orchestrator.console import Stream
+from orchestrator.handed_on import handed_on
 from orchestrator.lead import Lead
 from orchestrator.lead_parts import LeadParts
 from orchestrator.opening import Opened
@@ -163,7 +164,7 @@ async def test_a_task_that_the_lead_did_not_hand_in_is_back_on_the_board_after_i
 
 
 def test_teammates_get_credentials_and_model_and_no_empty_values(parts: LeadParts) -> None:
-    given = parts._for_teammates()
+    given = handed_on(parts.settings, parts._catalogs)
     assert given["model.api_key"] == SETTINGS.api_key
     assert given["model.id"] == SETTINGS.model_id
     assert all(value for name, value in given.items() if not name.startswith("permissions."))

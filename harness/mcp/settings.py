@@ -1,0 +1,83 @@
+"""The settings of MCP servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.setting_entry import TEXTS, Kind, Reach, entry, number_above
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _values(value: object) -> Mapping[str, tuple[object, ...]]:
+    if not isinstance(value, dict):
+        raise ValueError  # noqa: TRY004 - every misfit is a ValueError to the caller
+    for name, listed in value.items():
+        server, _, argument = str(name).partition("/")
+        if not server or "." not in argument or not isinstance(listed, list) or not listed:
+            raise ValueError
+    return {str(name): tuple(listed) for name, listed in value.items()}
+
+
+def _variables(value: object) -> Mapping[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise ValueError
+    return {str(name): text for name, text in value.items()}
+
+
+VALUES = Kind("a mapping of `server/tool.argument` to a list of values (in a file only)", _values)
+VARIABLES = Kind("a mapping of names to texts (in a file only)", _variables)
+MAPPINGS = (VALUES, VARIABLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpSettings:
+    """A part of `Settings`."""
+
+    mcp_config: tuple[str, ...] = field(
+        default=(),
+        metadata=entry(
+            "mcp.config",
+            TEXTS,
+            "Further files of MCP configuration, stronger than yours and the project's.",
+            reach=Reach.PERSON,
+        ),
+    )
+    mcp_connect_seconds: float = field(
+        default=30.0,
+        metadata=entry(
+            "mcp.connect_seconds",
+            number_above(0),
+            "How long a server may take to start and to list its tools.",
+            unit="s",
+        ),
+    )
+    mcp_call_seconds: float = field(
+        default=120.0,
+        metadata=entry(
+            "mcp.call_seconds",
+            number_above(0),
+            "Time limit of one call, where the entry of the server has no `timeout`.",
+            unit="s",
+        ),
+    )
+    mcp_values: Mapping[str, tuple[object, ...]] = field(
+        default_factory=dict,
+        metadata=entry(
+            "mcp.values",
+            VALUES,
+            "What an argument of an MCP tool may be; a call with another value is refused.",
+        ),
+    )
+    mcp_variables: Mapping[str, str] = field(
+        default_factory=dict,
+        repr=False,
+        metadata=entry(
+            "mcp.variables",
+            VARIABLES,
+            "Values for `${NAME}` in MCP configuration, where the environment has none.",
+            reach=Reach.SECRET,
+        ),
+    )

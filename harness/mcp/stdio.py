@@ -1,0 +1,209 @@
+"""A server as a child process that speaks over its standard input and output, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+import psutil
+
+from coordination.child import end_group
+from coordination.clock import SystemClock
+from coordination.errors import TeamError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from pathlib import Path
+
+    from anyio.abc import Process
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.client._transport import TransportStreams
+    from mcp.shared.message import SessionMessage
+
+    from harness.mcp.wire import Wire
+
+EXIT_SECONDS = 2.0  # that a server may take to end once its input is closed
+KILL_SECONDS = 1.0  # between TERM and KILL after that
+LOOK_SECONDS = 0.25  # how late the end of a server is noticed whose children keep its output open
+LINE_BYTES = 32_000_000  # of one message; a longer one is no answer to a conversation
+MARK = "LEADHAND_MCP_SERVER"  # in the environment of a server and of all that it starts
+GONE = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
+
+# A child of the shell waits for the end of our pipe, which comes with our end however we die, and takes
+# the whole group along. The pipe is opened by its name, since a shell may know one digit only.
+_LEASH = """\
+(exec /bin/sh -c 'read -r line; kill -9 0' leash <"$0") >/dev/null 2>&1 &
+exec "$@"
+"""
+
+
+@dataclass(eq=False)
+class CommandMissing(TeamError):
+    """The program of a server is not installed."""
+
+    command: str
+    says = "there is no command {command}; install it, or mend the path"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerProcess:
+    """What is started."""
+
+    command: str
+    args: Sequence[str]
+    env: Mapping[str, str]
+    cwd: Path
+
+
+@asynccontextmanager
+async def stdio(server: ServerProcess, wire: Wire, log: int) -> AsyncIterator[TransportStreams]:
+    """The streams to a running server; afterwards no process of it runs, grandchildren included.
+
+    `log` is a descriptor for what it says beside the protocol. Raises CommandMissing, OSError.
+    """
+    leash, held = os.pipe()
+    mark = secrets.token_hex(8)
+    try:
+        process = await anyio.open_process(
+            ["/bin/sh", "-c", _LEASH, f"/dev/fd/{leash}", _found(server), *server.args],
+            env={**server.env, MARK: mark},
+            cwd=server.cwd,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=(leash,),
+        )
+    except BaseException:
+        os.close(held)
+        raise
+    finally:
+        os.close(leash)
+    line = _Line(process, wire, log)
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(line.read)
+            group.start_soon(line.write)
+            group.start_soon(line.watch)
+            try:
+                yield line.incoming, line.outgoing
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _end(process, mark)
+                group.cancel_scope.cancel()
+    finally:
+        line.close()
+        os.close(held)
+
+
+def _found(server: ServerProcess) -> str:
+    """The program by its path. Raises CommandMissing."""
+    in_place = server.cwd / server.command
+    if "/" in server.command and in_place.exists():
+        return str(in_place)
+    found = shutil.which(server.command, path=server.env.get("PATH"))
+    if found is None:
+        raise CommandMissing(command=server.command)
+    return found
+
+
+class _Line:
+    """The pipes of one process as streams of messages."""
+
+    def __init__(self, process: Process, wire: Wire, log: int) -> None:
+        self._process = process
+        self._wire = wire
+        self._log = log
+        self._read: MemoryObjectSendStream[SessionMessage | Exception]
+        self._read, self.incoming = anyio.create_memory_object_stream[Any](0)
+        self._written: MemoryObjectReceiveStream[SessionMessage]
+        self.outgoing, self._written = anyio.create_memory_object_stream[Any](0)
+
+    async def read(self) -> None:
+        """Whole lines become messages until the output ends."""
+        assert self._process.stdout
+        buffer = b""
+        async with self._read:
+            with suppress(*GONE):
+                async for chunk in self._process.stdout:
+                    *lines, buffer = (buffer + chunk).split(b"\n")
+                    for text in filter(bytes.strip, lines):
+                        await self._take(text)
+                    if len(buffer) > LINE_BYTES:
+                        self._note(b"leadhand: a message was longer than allowed; the connection is closed")
+                        break
+        self._wire.ended.set()
+
+    async def _take(self, text: bytes) -> None:
+        from mcp.shared.message import SessionMessage  # noqa: PLC0415 - over a second, for a connection only
+        from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415 - likewise
+
+        try:
+            raw = json.loads(text)
+        except ValueError:  # a banner, a stray print: no harm to the messages around it
+            self._note(text)
+            return
+        if not self._wire.received(raw):
+            return
+        try:
+            message = jsonrpc_message_adapter.validate_json(text, by_name=False)
+        except ValueError:
+            self._note(text)
+            return
+        await self._read.send(SessionMessage(message))
+
+    async def write(self) -> None:
+        """Messages become lines until there is no more to send, or nobody reads."""
+        assert self._process.stdin
+        with suppress(*GONE):
+            async for item in self._written:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                self._wire.sent(json.loads(text))
+                await self._process.stdin.send(text.encode() + b"\n")
+        await self._read.aclose()
+
+    async def watch(self) -> None:
+        """The end of the process is the end of the stream, even if a child of it holds its output open."""
+        while self._process.returncode is None:  # noqa: ASYNC110 - asyncio's own wait waits for the pipes too
+            await anyio.sleep(LOOK_SECONDS)
+        await anyio.sleep(LOOK_SECONDS)  # what it said last is still read
+        await self._read.aclose()
+        self._wire.ended.set()
+
+    def close(self) -> None:
+        """Whoever still holds an end of the streams finds it closed."""
+        for stream in (self._read, self.incoming, self.outgoing, self._written):
+            stream.close()
+
+    def _note(self, text: bytes) -> None:
+        with suppress(OSError):  # the log is a courtesy
+            os.write(self._log, text + b"\n")
+
+
+async def _end(process: Process, mark: str) -> None:
+    """Nothing of the process is left: input closed, patience, then its group and all that bear its mark."""
+    with suppress(*GONE):
+        assert process.stdin
+        await process.stdin.aclose()
+    with anyio.move_on_after(EXIT_SECONDS):
+        while process.returncode is None:  # noqa: ASYNC110 - likewise
+            await anyio.sleep(0.02)
+    await anyio.to_thread.run_sync(
+        lambda: end_group(process.pid, SystemClock(), patience_seconds=KILL_SECONDS)
+    )
+    await anyio.to_thread.run_sync(_kill_marked, mark)
+    with anyio.move_on_after(EXIT_SECONDS):
+        await process.aclose()
+
+
+def _kill_marked(mark: str) -> None:
+    """What left the group of the server, or outlived it, still has the environment it was started with."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.environ().get(MARK) == mark:
+                process.kill()

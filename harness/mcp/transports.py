@@ -1,0 +1,83 @@
+"""The way to a server, by its configuration."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.mcp.config import Transport
+from harness.mcp.stdio import ServerProcess, stdio
+from harness.mcp.wire import TappedReads, TappedWrites
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from pathlib import Path
+
+    import httpx2
+    from mcp.client._transport import TransportStreams
+
+    from harness.mcp.config import Server
+    from harness.mcp.wire import Wire
+
+HTTP_SECONDS = 30.0  # for connecting and sending
+SILENCE_SECONDS = 300.0  # between two pieces of a response; calls have limits of their own
+
+
+def _discard(server: str) -> int:  # noqa: ARG001 - the shape of an opener of logs
+    return os.open(os.devnull, os.O_WRONLY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What servers are started in."""
+
+    cwd: Callable[[], Path]  # asked at each start: the tree of a task may change
+    environment: Callable[[], Mapping[str, str]]  # all that they may see beside their own entries
+    open_log: Callable[[str], int] = field(default=_discard)  # by server, a descriptor to write to
+
+
+@asynccontextmanager
+async def transport(server: Server, around: Surroundings, wire: Wire) -> AsyncIterator[TransportStreams]:
+    """The streams to the server, of which `wire` sees everything. Raises CommandMissing, OSError."""
+    match server.transport:
+        case Transport.STDIO:
+            async with _process(server, around, wire) as streams:
+                yield streams
+        case Transport.HTTP:
+            from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - slow
+
+            async with (
+                _http_client(dict(server.headers)) as client,
+                streamable_http_client(server.url, http_client=client) as (reads, writes),
+            ):
+                yield TappedReads(reads, wire), TappedWrites(writes, wire)
+        case Transport.SSE:
+            from mcp.client.sse import sse_client  # noqa: PLC0415 - slow
+
+            async with sse_client(server.url, headers=dict(server.headers)) as (reads, writes):
+                yield TappedReads(reads, wire), TappedWrites(writes, wire)
+
+
+@asynccontextmanager
+async def _process(server: Server, around: Surroundings, wire: Wire) -> AsyncIterator[TransportStreams]:
+    process = ServerProcess(
+        command=server.command,
+        args=server.args,
+        env={**around.environment(), **server.env},
+        cwd=around.cwd() / server.cwd,
+    )
+    log = around.open_log(server.name)
+    try:
+        async with stdio(process, wire, log) as streams:
+            yield streams
+    finally:
+        os.close(log)
+
+
+def _http_client(headers: dict[str, str]) -> httpx2.AsyncClient:
+    """Heeds the proxies of the environment."""
+    import httpx2  # noqa: PLC0415 - slow
+
+    return httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(HTTP_SECONDS, read=SILENCE_SECONDS))

@@ -1,0 +1,115 @@
+"""The verb that looks at MCP servers: list, check, accept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli.shared import config_option, json_option, place_of, show, team_option
+
+if TYPE_CHECKING:
+    from orchestrator.mcp_look import Look
+
+FAILED = 1  # exit code of `check` while a configured server cannot be used
+
+
+@click.group(invoke_without_command=True)
+@config_option
+@json_option
+@team_option
+@click.pass_context
+def mcp(
+    context: click.Context, *, mcp_config: tuple[str, ...], as_json: bool, team_directory: Path | None
+) -> None:
+    """List the MCP servers that agents may connect; nothing is started."""
+    context.obj = (team_directory, mcp_config)
+    if context.invoked_subcommand:
+        return
+    from orchestrator.mcp_look import listed
+
+    look = _look(team_directory, mcp_config)
+    rows = listed(look)
+    show({"servers": rows, "notes": _notes(look)}, as_json, lambda: _text(rows, _notes(look)))
+
+
+@mcp.command()
+@json_option
+@click.pass_obj
+def check(places: tuple[Path | None, tuple[str, ...]], *, as_json: bool) -> int:
+    """Connect every server once and tell what it says; exit code 1 if one cannot be used."""
+    from orchestrator.mcp_look import check as check_all
+
+    look = _look(*places)
+    rows = check_all(look)
+    show({"servers": rows, "notes": _notes(look)}, as_json, lambda: _text(rows, _notes(look)))
+    bad = any(row["status"] == "error" or row.get("health") == "failed" for row in rows)
+    return FAILED if bad or look.merged.errors else 0
+
+
+@mcp.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Accept without a question.")
+@click.pass_obj
+def accept(places: tuple[Path | None, tuple[str, ...]], *, name: str, yes: bool) -> None:
+    """Show what the tools of a server say otherwise than before, and accept it."""
+    from orchestrator.mcp_look import changes_of
+    from orchestrator.opening import find_team
+
+    look, team = _look(*places), find_team(Path.cwd(), places[0])
+    found = changes_of(look, team, name, accept=False)
+    if not found:
+        click.echo(f"the tools of {name} say what was accepted")
+        return
+    for change in found:
+        click.echo(f"{name}/{change.tool}:\n{_printable(change.difference)}\n")
+    if yes or click.confirm("accept all of this?", default=False):
+        accepted = changes_of(look, team, name, accept=True)
+        click.echo(f"accepted: {', '.join(change.tool for change in accepted)}")
+
+
+def _look(team_directory: Path | None, mcp_config: tuple[str, ...]) -> Look:
+    from coordination.child import tool_environment
+    from harness.catalogs import find_servers
+    from harness.settings import load_settings
+    from orchestrator.mcp_look import Look
+
+    root, repository, team = place_of(team_directory)
+    settings = load_settings(root, {"mcp.config": list(mcp_config) or None})
+    return Look(
+        settings=settings,
+        merged=find_servers(repository, settings),
+        repository=repository,
+        environment=tool_environment(passed=settings.environment_pass),
+        team=team,
+    )
+
+
+def _notes(look: Look) -> list[str]:
+    return [note.text for note in (*look.merged.errors, *look.merged.warnings)]
+
+
+def _text(rows: list[dict[str, Any]], notes: list[str]) -> str:
+    lines = [line for row in rows for line in _lines(row)]
+    return "\n".join([*(lines or ["no MCP servers"]), *notes])
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    state = row.get("health") or row["status"]
+    lines = [f"{row['name']:<20} {state:<9} {row.get('transport', '-'):<6} {row.get('starts', '')}"]
+    lines[0] += f"  ({row['source']})"
+    if "server" in row:
+        lines.append(f"    {row['server']}, protocol {row['protocol']}, {len(row['tools'])} tools")
+        for tool in row["tools"]:
+            changed = "  CHANGED: see `leadhand mcp accept`" if tool["changed"] else ""
+            lines.append(f"      {tool['policy']:<6} {tool['name']}{changed}")
+    if row.get("connecting") and "server" not in row:
+        lines.append(f"    an agent that connects it: {row['connecting']}")
+    lines += [f"    {note}" for note in [*row["notes"], *row.get("not_offered", [])]]
+    return [_printable(line) for line in (*lines, *([f"    {row['why']}"] if "why" in row else []))]
+
+
+def _printable(text: str) -> str:
+    """A server wrote some of it: no escape sequence gets to the terminal."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
