@@ -106,7 +106,7 @@ class Lead:
         """The first signal stops the team; a further one changes nothing, or processes would be left."""
         again = self._stopped_by is not None
         self._stopped_by = self._stopped_by or number
-        self._parts.is_stopping = True
+        self._parts.grounds.is_stopping = True
         self._console.say(f"{number.name}: {'still ' if again else ''}stopping the team …")
         if self._scope:
             self._scope.cancel()
@@ -144,11 +144,11 @@ class Lead:
         while True:
             seen = parts.pulse.count
             merged = False
-            while await parts.integration.bring_back(parts.merging):
+            while await parts.grounds.integration.bring_back(parts.merging):
                 merged = True
                 parts.pulse.ring()
             if merged:
-                await parts.merging(parts.tidying.step)
+                await parts.merging(parts.grounds.tidying.step)
             await parts.pulse.wait(seen, 1.0)
 
     # the conversation
@@ -225,7 +225,7 @@ class Lead:
             self._tasks(),
             members={member.name: member.role for member in parts.supervisor.living()},
             asked={question.task for question in questions if question.task and question.reviewer == PERSON},
-            held_up=parts.integration.held_up,
+            held_up=parts.grounds.integration.held_up,
         )
 
     async def _is_over(self, state: Standing, conversation: Conversation | None) -> bool:
@@ -265,7 +265,7 @@ class Lead:
         await parts.behind(parts.background.check_term)  # the team of a later lead is not this one's to stop
         patience = parts.settings.stop_patience_seconds
         await parts.behind(parts.supervisor.stop_all, patience_seconds=patience)
-        await parts.merging(parts.tidying.step)
+        await parts.merging(parts.grounds.tidying.step)
         await parts.behind(self._close_term)
         self._stream.show_new()
         parts.wakeup.close()

@@ -15,7 +15,6 @@ from coordination.mailbox import Inbox
 from coordination.records import MemberState
 from coordination.schedule_rules import Rank
 from coordination.sweep import Sweep
-from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
 from harness.assembly import (
     agent_settings,
@@ -46,31 +45,22 @@ from harness.tools.tasks import Planning, board_tools, planning_tools
 from harness.tools.team import lead_tools
 from orchestrator.briefs import present_state
 from orchestrator.cron import Cron
+from orchestrator.grounds import Grounds
 from orchestrator.handed_on import handed_on
-from orchestrator.integration import Integration
 from orchestrator.launchers.local import LocalLauncher
 from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
-from orchestrator.sending_back import finish_sending_back
 from orchestrator.supervisor import Supervisor
 from orchestrator.worktree_tool import create_worktree
-from workspace.clearing.removal import Removal
-from workspace.clearing.tidying import Tidying
-from workspace.merge_queue import MergeQueue
-from workspace.run_fence import RunFence
-from workspace.tree_making import TreeMaker
-from workspace.workplace import Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from coordination.stores import Stores
     from harness.context.compactor import Compactor
     from harness.recovery import Waiting
     from harness.settings import Settings
     from orchestrator.opening import Opened
-    from workspace.checks import Verifier
     from workspace.desk import Desk
 
 WATCHED = (layout.inbox("lead"), layout.REQUESTS, layout.PAUSE, layout.SCHEDULE)
@@ -96,7 +86,6 @@ class LeadParts:
         self.stores = opened.stores  # of the conversation
         self.background: Stores = opened.stores.again()  # of everything that goes on beside it
         self.bearer = layout.bearer("lead", opened.term)
-        self.is_stopping = False  # not even a check that runs is waited for
         self.pulse = Pulse()
         self.off_loop = OffLoop()
         self.behind = OffLoop()  # for `background`
@@ -122,11 +111,7 @@ class LeadParts:
         inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
-        self._workplace = Workplace(
-            opened.team, opened.git, settings, stopping_checks=lambda: self.is_stopping
-        )
-        self.integration = self._integration()
-        self.tidying = self._tidying()
+        self.grounds = Grounds(opened, settings, self.background)
         self._agent: Agent | None = None
 
     def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
@@ -134,7 +119,7 @@ class LeadParts:
         model = make_model(
             self.settings, on_wait=self._tell_wait, before_call=lambda: self.off_loop(self.stores.check_term)
         )
-        desk = self._desk()
+        desk = self.grounds.desk(self.stores)
         work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
         events = EventsAbout(
             self.stores.events,
@@ -149,14 +134,7 @@ class LeadParts:
         )
         jobs = self._jobs(desk)
         news = Sources(self.inbox, jobs, self._cron(), until_on=self._until_on)
-        extras = Extras(
-            self._catalogs,
-            self.settings,
-            self.opened.team.directory,
-            agent="lead",
-            cwd=lambda: work.cwd,
-            record=self.stores.events.record,
-        )
+        extras = self._extras(work)
         pool = self._pool(work, compactor, news, extras=extras, jobs=jobs)
         self.interrupt = pool.interrupt
         agent = Agent(
@@ -173,6 +151,16 @@ class LeadParts:
         )
         extras.join(agent, pool)
         return Conversation(agent=agent, work=work, jobs=jobs, news=news, extras=extras)
+
+    def _extras(self, work: LeadWork) -> Extras:
+        return Extras(
+            self._catalogs,
+            self.settings,
+            self.opened.team.directory,
+            agent="lead",
+            cwd=lambda: work.cwd,
+            record=self.stores.events.record,
+        )
 
     def _jobs(self, desk: Desk) -> Background:
         jobs = Background(
@@ -205,47 +193,6 @@ class LeadParts:
         """Mail goes on where the last of these that wrote a journal had read to."""
         return (layout.bearer("lead", term) for term in range(self.opened.term - 1, 0, -1))
 
-    def _merge_verifier(self, number: int) -> Verifier:
-        return self._workplace.verifier(
-            f"merge.{number}", stopping=lambda: self.is_stopping or self.integration.line_is_void
-        )
-
-    def _integration(self) -> Integration:
-        fence = RunFence(git=self.opened.git, run=self.opened.run.id, term=self.opened.term)
-        numbers = range(1, self.settings.merge_parallel_checks + 1)
-        queue = MergeQueue(
-            self.opened.git,
-            [self._merge_verifier(number) for number in numbers],
-            branch=self.opened.run.branch,
-            base=self.opened.run.base,
-            timeout_seconds=self.settings.check_timeout_seconds,
-            guard=fence.take(),
-        )
-        finish_sending_back(self.background, self.opened.run.id)
-        return Integration(
-            self.opened.stores.again(),
-            queue,
-            self.opened.git,
-            run=self.opened.run,
-            proof=self._workplace.proof(self.opened.run.checks),
-            retry_seconds=self.settings.merge_retry_seconds,
-        )
-
-    def _tidying(self) -> Tidying:
-        stores = self.opened.stores.again()
-        return Tidying(Removal(stores, self.opened.git, self._workplace.trees()), stores.events.record)
-
-    def _desk(self) -> Desk:
-        claimant = Claimant(name="lead", incarnation=self.opened.term, role="lead")
-        return self._workplace.desk(
-            self.stores.tasks, claimant, self._workplace.proof(self.opened.run.checks)
-        )
-
-    def _make_tree(self, name: str, task_id: str) -> Path:
-        git, trees = self.opened.git, self._workplace.trees()
-        maker = TreeMaker(self.stores, git, trees, Removal(self.stores, git, trees))
-        return maker.make(name, task_id, self.stores.runs.get(self.opened.run.id))
-
     def _present_state(self) -> str:
         run, stores = self.opened.run, self.stores
         alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
@@ -262,7 +209,7 @@ class LeadParts:
             *planning_tools(self.stores.tasks, self.off_loop, planning),
             *schedule_tools(self.stores.schedule, self.off_loop, partial(_origin, news)),
             *lead_tools(self.stores.roster, self.off_loop, self.host),
-            create_worktree(self.off_loop, self._make_tree),
+            create_worktree(self.off_loop, partial(self.grounds.make_tree, self.stores)),
             send_message(self.stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, self.stores)),
             *extras.tools,
         ]

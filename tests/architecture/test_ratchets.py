@@ -28,10 +28,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # are half of workspace.
 PACKAGES = {
     "coordination": 8200,
-    "harness": 10850,
-    "workspace": 3910,
+    "harness": 10900,
+    "workspace": 3930,
     "agent_worker": 1500,
-    "orchestrator": 6260,
+    "orchestrator": 6660,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
