@@ -1,8 +1,8 @@
-"""The verbs that act on a team from outside its lead: init, send, stop, pause, continue."""
+"""The verbs that act on a team from outside its lead: send, stop, pause, continue."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,17 +10,10 @@ from coordination.errors import UsageError
 from coordination.records import MemberState
 from orchestrator.cli.shared import persons_stores, team_option
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 STOP_SECONDS = 60.0  # how long `stop` waits for the lead, whose team gets its own patience first
-
-
-@click.command()
-@team_option
-def init(*, team_directory: Path | None) -> None:
-    """Make this repository's team directory; `run` does it as well."""
-    from orchestrator.opening import make_team
-
-    team, git = make_team(Path.cwd(), team_directory)
-    click.echo(f"team directory {team.root} for the repository {git.place.tree}")
 
 
 @click.command()

@@ -39,7 +39,7 @@ VERBS = (
     ("look", "plan", "look", "the plans of a task and what was decided"),
     ("look", "logs", "look", "what a process wrote to its log"),
     ("look", "background", "background", "commands that run beside the conversations"),
-    ("team", "init", "act", "make this repository's team directory"),
+    ("team", "init", "init", "make this repository's team directory, propose its settings"),
     ("team", "worker", "run", "join the team by hand, in this terminal"),
     ("team", "merge", "bring_back", "what waits for its merge; merge the work of one task by hand"),
     ("team", "policy", "policy", "check a policy, or ask what it says of a call"),

@@ -29,9 +29,9 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "coordination": 8200,
     "harness": 10900,
-    "workspace": 3930,
+    "workspace": 4120,
     "agent_worker": 1500,
-    "orchestrator": 6660,
+    "orchestrator": 6810,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -1,0 +1,82 @@
+"""The verb that makes a team directory, and proposes the settings of its repository."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from orchestrator.cli.shared import json_option, show, team_option
+
+if TYPE_CHECKING:
+    from coordination.team_root import Team
+    from orchestrator.first_settings import FirstSettings
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Write the proposed leadhand.yaml without a question.")
+@json_option
+@team_option
+def init(*, yes: bool, as_json: bool, team_directory: Path | None) -> None:
+    """Make this repository's team directory, and propose set-up and checks for its leadhand.yaml.
+
+    The file is written only after your word, and never over one that is there.
+    """
+    from orchestrator.first_settings import first_settings, write_settings
+    from orchestrator.opening import make_team
+
+    team, git = make_team(Path.cwd(), team_directory)
+    proposed = first_settings(git.place.tree)
+    is_there = (team.root / "leadhand.yaml").exists()
+    if not as_json:
+        click.echo(f"team directory {team.root} for the repository {git.place.tree}")
+        click.echo(_proposal(proposed, is_there=is_there))
+    wanted = bool(proposed.settings) and not is_there
+    written = wanted and (yes or (not as_json and _agreed())) and write_settings(team.root, proposed)
+    show(_facts(team, proposed, written=written), as_json, lambda: _outcome(written=written, wanted=wanted))
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        return False
+    return click.prompt("write this leadhand.yaml? [y/N]", default="", show_default=False).lower() in {
+        "y",
+        "yes",
+    }
+
+
+def _proposal(proposed: FirstSettings, *, is_there: bool) -> str:
+    from orchestrator.first_settings import allow_text
+
+    if not proposed.settings:
+        return (
+            "nothing is known of how this project is set up and tested; docs/worktrees.md shows what to write"
+        )
+    title = (
+        "leadhand.yaml is there and stays as it is; proposed would be:"
+        if is_there
+        else "proposed leadhand.yaml:"
+    )
+    parts = [title, proposed.text(), allow_text(proposed)]
+    if proposed.missing:
+        parts.append(f"not installed on this machine: {', '.join(proposed.missing)}")
+    return "\n".join(parts)
+
+
+def _outcome(*, written: bool, wanted: bool) -> str:
+    if written:
+        return "leadhand.yaml is written; look it over, and commit it if others shall use it too"
+    return "nothing is written; `leadhand init --yes` writes it" if wanted else ""
+
+
+def _facts(team: Team, proposed: FirstSettings, *, written: bool) -> dict[str, object]:
+    return {
+        "team": str(team.root),
+        "found": [one.name for one in proposed.found],
+        "settings": proposed.settings,
+        "allow": list(proposed.allow),
+        "missing": list(proposed.missing),
+        "written": written,
+    }
