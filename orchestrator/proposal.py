@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from coordination.records import Member, Run, Task
 
+SHOWN = 20  # uncommitted files that are named one by one
+
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
@@ -98,5 +100,7 @@ def _limits(proposal: Proposal) -> str:
         f"at most {proposal.max_workers} members at a time; bash is real, and a worktree is not a sandbox",
     ]
     if proposal.unseen_edits:
-        lines.append(f"not seen by the team, because not committed: {', '.join(proposal.unseen_edits)}")
+        shown, more = proposal.unseen_edits[:SHOWN], len(proposal.unseen_edits) - SHOWN
+        files = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"not seen by the team, because not committed: {files}")
     return "\n".join(lines)

@@ -55,6 +55,12 @@ def test_edits_that_the_team_does_not_see_are_named() -> None:
     assert "because not committed: notes.txt, a.py" in render(proposal(unseen_edits=["notes.txt", "a.py"]))
 
 
+def test_of_many_edits_that_are_not_seen_the_first_are_named() -> None:
+    text = render(proposal(unseen_edits=[f"f{number}" for number in range(23)]))
+    assert ", f19 and 3 more" in text
+    assert "f20" not in text
+
+
 def test_a_need_outside_the_proposal_is_shown_by_its_id() -> None:
     assert f"(after {FIRST.id}; " in render(proposal(tasks=(SECOND,)))
 
