@@ -59,11 +59,8 @@ class StateDirectory:
 
     def read(self, name: str) -> bytes:
         """The whole file. Raises FileNotFoundError, NotRegularFile, or OSError as the system said it."""
-        descriptor, _ = self._open_regular(name)
-        try:
-            return _read_all(descriptor)
-        finally:
-            os.close(descriptor)
+        with os.fdopen(self._open_regular(name)[0], "rb", buffering=0) as file:
+            return file.readall()
 
     def read_patiently(self, name: str) -> bytes:
         """The whole file of a name that is known to exist.
@@ -293,10 +290,3 @@ def write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _read_all(descriptor: int) -> bytes:
-    parts = []
-    while part := os.read(descriptor, 1 << 20):
-        parts.append(part)
-    return b"".join(parts)
