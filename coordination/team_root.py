@@ -75,8 +75,6 @@ def create_team(root: Path, repository: Path, *, clock: Clock | None = None) -> 
     foreign = next(_foreign(root), None)
     if (root / layout.TEAM_FILE).is_file():  # asked last: another process may be making it
         return open_team(root, clock=clock)
-    if foreign and (root / layout.TEAM_FILE).is_file():  # another has made it since we looked
-        return open_team(root, clock=clock)
     if foreign:
         raise ForeignDirectory(path=str(foreign))
     directory = StateDirectory(root, clock=clock)

@@ -13,7 +13,7 @@ import click
 from coordination.events import EventTail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from coordination.files import StateDirectory
 
@@ -68,6 +68,7 @@ class Console:
         self.as_json = as_json
         self._colors: dict[str, str] = {}
         self._unfinished = ""
+        self.asker: Callable[[str], Awaitable[str]] | None = None  # a session reads itself
 
     def _put(self, text: str, *, nl: bool = True) -> None:
         """A terminal or pipe that is gone ends no run: what happens is on disk as well."""
@@ -109,6 +110,8 @@ class Console:
 
     async def ask(self, question: str) -> str:
         """What the person types next; empty at the end of input. Can be cancelled."""
+        if self.asker:
+            return await self.asker(question)
         self._put(f"{question}: ", nl=False)
         await anyio.wait_readable(sys.stdin)
         return sys.stdin.readline().strip()

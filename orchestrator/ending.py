@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from orchestrator.outcome import Ending, ExitCode
+from orchestrator.report import make_report, save_report
 
 if TYPE_CHECKING:
     from coordination.records import Run
     from coordination.stores import Stores
+    from orchestrator.lead_parts import LeadParts
 
 
 def end_run(stores: Stores, run_id: str, state: str) -> Run:
@@ -16,3 +21,32 @@ def end_run(stores: Stores, run_id: str, state: str) -> Run:
             stores.tasks.cancel(task.id, f"the run ended as {state}")
     stores.tasks.refresh_views()
     return stores.runs.update(run_id, state=state)
+
+
+async def stop_team_of(parts: LeadParts) -> None:
+    """No process of the team is left, and the term is over. Raises TermOver where a later lead has them."""
+    await parts.behind(parts.background.check_term)  # the team of a later lead is not this one's to stop
+    patience = parts.settings.stop_patience_seconds
+    await parts.behind(parts.supervisor.stop_all, patience_seconds=patience)
+    await parts.merging(parts.grounds.tidying.step)
+    await parts.behind(_close_term, parts)
+    parts.wakeup.close()
+
+
+def _close_term(parts: LeadParts) -> None:
+    parts.sweep.look()
+    parts.background.tasks.refresh_views()
+    if parts.background.leadership.is_current(parts.opened.term):
+        parts.background.leadership.end(parts.opened.term)
+
+
+def conclude(parts: LeadParts, code: ExitCode, words: str) -> Ending:
+    """The report is on disk, and a run that is over is ended; `words` are the last of the lead's model."""
+    report = make_report(parts.opened.team, parts.background.tasks, parts.opened.run, words)
+    if code is ExitCode.DONE and report.tasks and not report.is_whole:
+        code = ExitCode.WAITING if report.unverified and not report.failed else ExitCode.FAILED
+    if code in {ExitCode.DONE, ExitCode.FAILED}:
+        state = "done" if code is ExitCode.DONE else "failed"
+        report = replace(report, run=end_run(parts.background, parts.opened.run.id, state))
+    save_report(parts.opened.team, report)
+    return Ending(code=code, report=report)

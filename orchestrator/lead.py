@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,10 @@ from coordination.records import Status
 from harness.loop import Ended, Incoming
 from harness.stop_signals import until_stopped
 from orchestrator.briefs import end_brief, nobody_works_brief
-from orchestrator.ending import end_run
-from orchestrator.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of
+from orchestrator.confirmation import NotConfirmed
+from orchestrator.ending import conclude, end_run, stop_team_of
+from orchestrator.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of, parting
 from orchestrator.planned import ask_for_members
-from orchestrator.report import make_report, save_report
 from orchestrator.standing import Standing, standing
 from orchestrator.status import open_questions
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from coordination.records import Task
     from orchestrator.confirmation import Confirmation
     from orchestrator.console import Console, Stream
+    from orchestrator.interactive.talk import Talk
     from orchestrator.lead_parts import Conversation, LeadParts
 
 CALLS = {True: 1, False: 5}  # for members with no further task finished; with a model, and without
@@ -48,6 +48,7 @@ class Lead:
         *,
         confirmation: Confirmation,
         can_wait: bool,
+        talk: Talk | None = None,
     ) -> None:
         """`can_wait` says whether a person may answer questions while the run goes on."""
         self._parts = parts
@@ -55,6 +56,8 @@ class Lead:
         self._stream = stream
         self._confirmation = confirmation
         self._can_wait = can_wait
+        self._talk = talk
+        self._told: tuple[Standing, int] | None = None  # of a standstill, in a session
         self._code = ExitCode.FAILED
         self._scope: anyio.CancelScope | None = None  # of everything but the stop of the team
         self._stopped_by: signal.Signals | None = None
@@ -73,7 +76,7 @@ class Lead:
             await until_stopped(partial(self._lead_and_stop, conversation, incoming), self._heed)
         except* TeamError as errors:
             raise first_of(errors) from None
-        return await self._end(after_signal(self._code, self._stopped_by))
+        return conclude(self._parts, after_signal(self._code, self._stopped_by), self._words)
 
     async def _lead_and_stop(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> None:
         try:
@@ -86,6 +89,9 @@ class Lead:
                 if conversation:
                     group.start_soon(conversation.jobs.serve)
                     group.start_soon(conversation.extras.servers.serve)
+                if self._talk:
+                    group.start_soon(self._talk.person.attend, self._talk.lines, self._parts.pulse.ring)
+                    group.start_soon(self._talk.keep_glance, self._parts)
                 self._code = await self._lead(conversation, incoming)
                 group.cancel_scope.cancel()
         except* TeamError:
@@ -93,7 +99,8 @@ class Lead:
             raise
         finally:
             with anyio.CancelScope(shield=True):
-                await self._stop_team()
+                await stop_team_of(self._parts)
+                self._stream.show_new()
 
     def _give_up_empty_run(self) -> None:
         """A run in which nothing was begun does not stand in the way of the next one."""
@@ -162,19 +169,42 @@ class Lead:
             if await self._take_mail(conversation):
                 continue
             state = await self._parts.behind(self._standing)
-            if await self._is_over(state, conversation):
+            if self._talk and conversation:
+                if self._talk.person.has_left:
+                    return parting(state)
+                await self._attend(state, conversation)
+            elif await self._is_over(state, conversation):
                 return await self._last_words(state, conversation)
             await self._parts.pulse.wait(seen, 1.0)
 
     async def _turn(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
         conversation.news.kinds = {item.kind for item in incoming}
-        outcome = await conversation.agent.run(incoming)
+        if self._talk:
+            await self._talk.person.in_turn(partial(self._answer, conversation, incoming))
+        else:
+            await self._answer(conversation, incoming)
         self._console.flush()
         if not conversation.jobs.running:  # its tree is theirs to work in until they have ended
             await conversation.work.end_turn()
-        if outcome.ended is Ended.GAVE_UP:
+
+    async def _answer(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
+        outcome = await conversation.agent.run(incoming)
+        if outcome.ended is Ended.GAVE_UP and not self._talk:
             raise ModelGaveUp(cause=outcome.why, exit_code=code_of(outcome.error))
+        if outcome.ended is Ended.GAVE_UP:
+            self._console.say(f"leadhand: the model gives no reply: {outcome.why}")
         self._words = outcome.text or self._words
+
+    async def _attend(self, state: Standing, conversation: Conversation) -> None:
+        """The lead's model hears once of a standstill; then it is the person's turn."""
+        tasks = await self._parts.behind(self._tasks)
+        told = (state, sum(task.status.is_final for task in tasks))
+        if not tasks or state in {Standing.GOING, Standing.WAITING} or told == self._told:
+            return
+        self._told = told
+        text = end_brief(tasks, state) if state is Standing.DRAINED else nobody_works_brief(tasks)
+        await self._turn(conversation, [Incoming(text=text, kind="event")])
+        await self._begin_team()
 
     async def _take_mail(self, conversation: Conversation | None) -> bool:
         incoming = await (conversation.news if conversation else self._parts.inbox).take()
@@ -206,7 +236,14 @@ class Lead:
         agreed = None
         if parts.host.waiting:
             working = await parts.behind(parts.host.working)
-            agreed = await self._confirmation.ask(tasks, parts.host.waiting, working=working)
+            try:
+                agreed = await self._confirmation.ask(tasks, parts.host.waiting, working=working)
+            except NotConfirmed as no:
+                if not self._talk:
+                    raise
+                await parts.behind(parts.host.launch_waiting, 0)
+                self._console.say(str(no))
+                return
         await parts.behind(self._begin, [task.id for task in tasks if task.status is Status.HELD], agreed)
 
     def _begin(self, held: Sequence[str], agreed: int | None) -> None:
@@ -257,33 +294,3 @@ class Lead:
         if state is Standing.WAITING:
             return ExitCode.WAITING
         return ExitCode.DONE if state is Standing.DRAINED else ExitCode.FAILED
-
-    # the end
-
-    async def _stop_team(self) -> None:
-        parts = self._parts
-        await parts.behind(parts.background.check_term)  # the team of a later lead is not this one's to stop
-        patience = parts.settings.stop_patience_seconds
-        await parts.behind(parts.supervisor.stop_all, patience_seconds=patience)
-        await parts.merging(parts.grounds.tidying.step)
-        await parts.behind(self._close_term)
-        self._stream.show_new()
-        parts.wakeup.close()
-
-    def _close_term(self) -> None:
-        parts = self._parts
-        parts.sweep.look()
-        parts.background.tasks.refresh_views()
-        if parts.background.leadership.is_current(parts.opened.term):
-            parts.background.leadership.end(parts.opened.term)
-
-    async def _end(self, code: ExitCode) -> Ending:
-        parts = self._parts
-        report = make_report(parts.opened.team, parts.background.tasks, parts.opened.run, self._words)
-        if code is ExitCode.DONE and report.tasks and not report.is_whole:
-            code = ExitCode.WAITING if report.unverified and not report.failed else ExitCode.FAILED
-        if code in {ExitCode.DONE, ExitCode.FAILED}:
-            state = "done" if code is ExitCode.DONE else "failed"
-            report = replace(report, run=end_run(parts.background, parts.opened.run.id, state))
-        save_report(parts.opened.team, report)
-        return Ending(code=code, report=report)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from coordination.stores import Stores
     from harness.context.compactor import Compactor
+    from harness.loop import Inbox as Box
     from harness.recovery import Waiting
     from harness.settings import Settings
     from orchestrator.opening import Opened
@@ -114,8 +115,8 @@ class LeadParts:
         self.grounds = Grounds(opened, settings, self.background)
         self._agent: Agent | None = None
 
-    def conversation(self, *, on_text: Callable[[str], None], stopping: Callable[[], bool]) -> Conversation:
-        """The agent of the lead. Raises CredentialsMissing."""
+    def conversation(self, *, on_text: Callable[[str], None], person: Box | None = None) -> Conversation:
+        """The agent of the lead; a person who sits at it is one of its boxes. Raises CredentialsMissing."""
         model = make_model(
             self.settings, on_wait=self._tell_wait, before_call=lambda: self.off_loop(self.stores.check_term)
         )
@@ -133,7 +134,8 @@ class LeadParts:
             state=partial(self.off_loop, self._present_state),
         )
         jobs = self._jobs(desk)
-        news = Sources(self.inbox, jobs, self._cron(), until_on=self._until_on)
+        boxes: list[Box] = [*([person] if person else []), self.inbox, jobs, self._cron()]
+        news = Sources(*boxes, until_on=self._until_on)
         extras = self._extras(work)
         pool = self._pool(work, compactor, news, extras=extras, jobs=jobs)
         self.interrupt = pool.interrupt
@@ -147,7 +149,6 @@ class LeadParts:
             compactor=compactor,
             events=events,
             on_text=on_text,
-            stopping=stopping,
         )
         extras.join(agent, pool)
         return Conversation(agent=agent, work=work, jobs=jobs, news=news, extras=extras)

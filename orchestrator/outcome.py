@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
 from harness.model import CredentialsMissing, CredentialsRefused, UnknownModel
+from orchestrator.standing import Standing
 
 if TYPE_CHECKING:
     from orchestrator.report import Report
@@ -51,6 +52,11 @@ def after_signal(code: ExitCode, stopped_by: signal.Signals | None) -> ExitCode:
             return ExitCode.INTERRUPTED
         case _:
             return ExitCode.TERMINATED
+
+
+def parting(state: Standing) -> ExitCode:
+    """Of a session that the person leaves: with nothing left to do its run is over, else it stays open."""
+    return ExitCode.DONE if state is Standing.DRAINED else ExitCode.WAITING
 
 
 def code_of(error: TeamError | None) -> ExitCode:

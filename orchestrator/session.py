@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from coordination.records import Member, Task
     from harness.settings import Settings
     from orchestrator.console import Listener
+    from orchestrator.interactive.talk import Talk
     from orchestrator.outcome import Ending
     from orchestrator.tasks_file import PlannedTask
 
@@ -79,13 +81,13 @@ class RunOptions:
 def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None) -> int:
     """A new run, to its end; returns the exit code. Raises TeamError for what the person can mend."""
     tasks = load_tasks(tasks_file) if tasks_file else []
-    team, git = make_team(options.start, _existing(options))
-    settings = _settings(team.root, options)
+    team, git = make_team(options.start, existing(options))
+    settings = settings_of(team.root, options)
     opened = open_goal(team, git, settings, goal=goal, tasks=tasks, workers=options.workers or 0)
     return Session(opened, settings, options).run_new(tasks)
 
 
-def _existing(options: RunOptions) -> Path | None:
+def existing(options: RunOptions) -> Path | None:
     """The directory named for the team, which the person may have misspelt. Raises NoSuchDirectory."""
     directory = options.team_directory
     if directory is None or directory.exists():
@@ -98,11 +100,12 @@ def _existing(options: RunOptions) -> Path | None:
 def resume_run(options: RunOptions) -> int:
     """The open run, to its end; returns the exit code."""
     team, git = make_team(options.start, options.team_directory)
-    settings = _settings(team.root, options)
+    settings = settings_of(team.root, options)
     return Session(open_again(team, git, settings), settings, options).run_again()
 
 
-def _settings(root: Path, options: RunOptions) -> Settings:
+def settings_of(root: Path, options: RunOptions) -> Settings:
+    """The settings of the team for a run with a model. Raises ModelMissing, SettingsFault."""
     flags = {"model.id": options.model, "workers.model": options.worker_model}
     settings = load_settings(root, {**flags, **options.flags})
     if not settings.model_id:
@@ -115,11 +118,15 @@ def _settings(root: Path, options: RunOptions) -> Settings:
 class Session:
     """One lead process at work on one run."""
 
-    def __init__(self, opened: Opened, settings: Settings, options: RunOptions) -> None:
+    def __init__(
+        self, opened: Opened, settings: Settings, options: RunOptions, talk: Talk | None = None
+    ) -> None:
+        """With a `talk` a person sits at it, and the run goes on until they leave."""
         self._opened = opened
         self._settings = settings
         self._options = options
-        self._console = Console(as_json=options.as_json)
+        self._talk = talk
+        self._console = talk.console if talk else Console(as_json=options.as_json)
         self._stream = Stream(opened.team.directory, self._console, listener=options.listener)
         self._parts = LeadParts(opened, settings)
 
@@ -156,8 +163,10 @@ class Session:
 
     async def _with_model(self, brief: str) -> Ending:
         lead = self._lead()
-        conversation = self._parts.conversation(on_text=self._write, stopping=lambda: False)
-        return await lead.run(conversation, [Incoming(text=brief)])
+        person = self._talk.person if self._talk else None
+        conversation = self._parts.conversation(on_text=self._write, person=person)
+        with self._talk.lines.shown() if self._talk else nullcontext():
+            return await lead.run(conversation, [Incoming(text=brief)])
 
     async def _without_model(self) -> Ending:
         wanted = self._options.workers or self._opened.run.workers
@@ -181,9 +190,14 @@ class Session:
             self._parts,
             self._console,
             self._stream,
-            confirmation=Confirmation(self._console, self._options.consent(), self._propose),
+            confirmation=Confirmation(self._console, self._consent(), self._propose),
             can_wait=not self._options.no_input,
+            talk=self._talk,
         )
+
+    def _consent(self) -> Consent:
+        consent = self._options.consent()
+        return replace(consent, may_ask=True) if self._talk else consent
 
     def _propose(self, tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
         return Proposal(

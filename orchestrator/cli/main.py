@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +18,6 @@ from coordination.errors import TeamError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 FAILED = 1
 USAGE = 2  # usage, configuration or trust (DESIGN 13)
@@ -75,14 +75,28 @@ class VerbGroup(click.Group):
 
 
 @click.group(
-    cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=VerbGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="leadhand", message="leadhand %(version)s")
+@click.option("--team", "team_directory", hidden=True)
 @click.pass_context
-def cli(context: click.Context) -> None:
-    """A lead and its hands: a team of coding agents that meet only in files."""
+def cli(context: click.Context, team_directory: str | None) -> int | None:
+    """A lead and its hands: a team of coding agents that meet only in files.
+
+    Without a verb: a session with the lead, in this terminal.
+    """
     if os.environ.get("NO_COLOR"):
         context.color = False
+    if context.invoked_subcommand is None:
+        from orchestrator.interactive.talk import start_session
+        from orchestrator.session import RunOptions
+
+        return start_session(RunOptions(team_directory=Path(team_directory) if team_directory else None), cli)
+    if team_directory:
+        raise click.UsageError("put --team behind the verb")
+    return None
 
 
 def _status(result: object) -> int:

@@ -13,6 +13,7 @@ from harness.permissions.rules import DEFAULTS
 from harness.tool import ToolFailure
 from orchestrator.confirmation import Confirmation, Consent
 from orchestrator.console import Stream
+from orchestrator.ending import conclude
 from orchestrator.handed_on import handed_on
 from orchestrator.lead import Lead
 from orchestrator.lead_parts import LeadParts
@@ -87,7 +88,7 @@ def parts(team: Team) -> Iterator[LeadParts]:
 
 @pytest.fixture
 def conversation(parts: LeadParts) -> Conversation:
-    return parts.conversation(on_text=lambda _: None, stopping=lambda: False)
+    return parts.conversation(on_text=lambda _: None)
 
 
 def pool_of(conversation: Conversation) -> ToolPool:
@@ -244,7 +245,7 @@ def fails(parts: LeadParts) -> None:
 
 async def ends(lead: Lead, code: ExitCode = ExitCode.DONE) -> tuple[ExitCode, str]:
     """The exit code and the state of the run."""
-    ending = await lead._end(code)
+    ending = conclude(lead._parts, code, "")
     return ending.code, ending.report.run.state
 
 
@@ -291,7 +292,7 @@ async def test_an_interrupted_run_can_be_resumed(parts: LeadParts, lead: Lead, c
 
 async def test_the_end_leaves_a_report_and_no_claimable_task(parts: LeadParts, lead: Lead) -> None:
     task = puts_up(parts.stores, parts.opened.run)
-    await lead._end(ExitCode.FAILED)
+    conclude(lead._parts, ExitCode.FAILED, "")
     run = parts.opened.run.id
     report = json.loads((parts.opened.team.root / layout.report(run)).read_text(encoding="utf-8"))
     assert report["state"] == "failed"

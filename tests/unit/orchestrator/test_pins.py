@@ -59,7 +59,7 @@ async def test_lead_and_teammate_have_the_skills_as_they_were_at_the_start(parts
     write_skill(opened.team.root, "two")
     alice = Teammate(opened.team, comes_alive(opened.team, "alice", digests=opened.run.digests), SETTINGS)
     alice.keeper.start()
-    lead = parts.conversation(on_text=lambda _: None, stopping=lambda: False).agent
+    lead = parts.conversation(on_text=lambda _: None).agent
     for agent in (lead, alice.worker()._agent):
         (result,) = await agent._pool.run([call("load_skill", name="tables")])
         assert "BODY one" in result["content"]

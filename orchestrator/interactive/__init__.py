@@ -1,0 +1,1 @@
+"""A session of a person with the lead, in a terminal."""

@@ -1,0 +1,63 @@
+"""Slash commands: the verbs of the command line from within a session."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+from anyio import to_thread
+
+from coordination.errors import TeamError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEAVE = frozenset({"quit", "exit"})
+NOT_INSIDE = frozenset(
+    {"run", "resume", "worker", "demo", "chaos", "init"}
+)  # they lead, or make something else
+
+
+def words(verbs: list[str]) -> list[str]:
+    """What may be typed, for completion."""
+    return [f"/{verb}" for verb in (*sorted(set(verbs) - NOT_INSIDE), "help", "quit")]
+
+
+class Commands:
+    """Runs verbs in this process, away from the event loop."""
+
+    def __init__(self, group: click.Group, team_directory: Path | None) -> None:
+        self._group = group
+        self._team = ["--team", str(team_directory)] if team_directory else []
+
+    @property
+    def verbs(self) -> list[str]:
+        return self._group.list_commands(click.Context(self._group))
+
+    async def __call__(self, line: str) -> bool:
+        """The line is done, and what is wrong with it said; False when it means to leave."""
+        try:
+            verb, *arguments = shlex.split(line) or ["help"]
+        except ValueError as error:
+            click.echo(f"leadhand: {error}")
+            return True
+        if verb in LEAVE:
+            return False
+        if verb == "help":
+            click.echo("say what you want, or: " + " ".join(words(self.verbs)))
+        elif verb in NOT_INSIDE or verb not in self.verbs:
+            click.echo(f"leadhand: there is no /{verb} here; /help lists what there is")
+        else:
+            await to_thread.run_sync(self._run, [verb, *arguments, *self._team])
+        return True
+
+    def _run(self, arguments: list[str]) -> None:
+        try:
+            self._group.main(args=arguments, prog_name="leadhand", standalone_mode=False)
+        except click.ClickException as error:
+            click.echo(f"leadhand: {error.format_message()}")
+        except TeamError as error:
+            click.echo(f"leadhand: {error}")
+        except (click.exceptions.Exit, click.Abort):
+            return

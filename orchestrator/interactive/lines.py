@@ -1,0 +1,104 @@
+"""Where a person's lines come from: a terminal with editing and history, or a pipe."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+import platformdirs
+from anyio import to_thread
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.patch_stdout import patch_stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from prompt_toolkit.history import History
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+PROMPT = "you> "
+
+
+class Lines(Protocol):
+    """One line after the other."""
+
+    def shown(self) -> AbstractContextManager[None]:
+        """While it is entered, what is printed leaves the line being typed alone."""
+        ...
+
+    async def read(self) -> str | None:
+        """The next line; None at the end of input."""
+        ...
+
+
+class TerminalLines:
+    """A terminal, which nothing else reads from or writes to while lines are read."""
+
+    def __init__(
+        self, words: Sequence[str], *, status: Callable[[], str], interrupt: Callable[[], bool]
+    ) -> None:
+        """`interrupt` is told of Ctrl-C; where it says False there was nothing to interrupt."""
+        self._interrupt = interrupt
+        self._session: PromptSession[str] = PromptSession(
+            PROMPT,
+            history=_history(),
+            completer=WordCompleter([*words], sentence=True),
+            complete_while_typing=False,
+            key_bindings=self._keys(),
+            bottom_toolbar=lambda: ANSI(status()),
+            refresh_interval=1.0,
+        )
+
+    def shown(self) -> AbstractContextManager[None]:
+        return _patched()
+
+    async def read(self) -> str | None:
+        try:
+            return await self._session.prompt_async()
+        except EOFError:
+            return None
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("c-c")
+        def cancel(event: KeyPressEvent) -> None:
+            """A line that was begun is dropped first; then the turn; then, by a second one, the session."""
+            if event.current_buffer.text:
+                event.current_buffer.reset()
+            elif not self._interrupt():
+                event.app.exit(exception=EOFError)
+
+        return keys
+
+
+class PipedLines:
+    """A pipe or a file: lines as they come, nothing around them."""
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        yield
+
+    async def read(self) -> str | None:
+        line = await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
+        return line.rstrip("\n") if line else None
+
+
+@contextmanager
+def _patched() -> Iterator[None]:
+    with patch_stdout(raw=True):
+        yield
+
+
+def _history() -> History:
+    """What was typed in earlier sessions of this user; a home that cannot be written to keeps nothing."""
+    try:
+        return FileHistory(platformdirs.user_state_path("leadhand", ensure_exists=True) / "history")
+    except OSError:
+        return InMemoryHistory()

@@ -1,0 +1,123 @@
+"""The person at the terminal of a lead: words for the conversation, answers to questions, slash commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from harness.loop import Incoming
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from orchestrator.console import Console
+    from orchestrator.interactive.lines import Lines
+
+SECONDS_TO_MEAN_IT = 3.0  # within which a second Ctrl-C ends the session
+
+
+class Person:
+    """Whoever types; as an `Inbox` it brings what was said to the lead's conversation."""
+
+    def __init__(self, console: Console, command: Callable[[str], Awaitable[bool]]) -> None:
+        """`command` runs a line that begins with a slash; False means that the person leaves."""
+        self.has_left = False
+        self._console = console
+        self._command = command
+        self.glance = "say what you want"  # the status line
+        self._said: list[str] = []
+        self._question: str | None = None
+        self._answer = ""
+        self._answered = anyio.Event()
+        self._turn: anyio.CancelScope | None = None
+        self._last_interrupt: float | None = None
+
+    async def attend(self, lines: Lines, ring: Callable[[], None]) -> None:
+        """Lines go where they belong until the person leaves; `ring` wakes the lead."""
+        while not self.has_left:
+            await self._hear_line(lines)
+            ring()
+
+    async def first_word(self, lines: Lines) -> str | None:
+        """What was said first; None when the person leaves without a word."""
+        while not self.has_left and not self._said:
+            await self._hear_line(lines)
+        return self._said.pop(0) if self._said else None
+
+    async def _hear_line(self, lines: Lines) -> None:
+        line = await lines.read()
+        if line is None:
+            self.leave()
+        elif self._question is not None:
+            self._take_answer(line)
+        elif line.strip().startswith("/"):
+            if not await self._command(line.strip()[1:]):
+                self.leave()
+        elif line.strip():
+            self._said.append(line.strip())
+
+    def leave(self) -> None:
+        """The session is to end; a question still open is answered with nothing."""
+        self.has_left = True
+        if self._question is not None:
+            self._take_answer("")
+
+    def interrupt(self) -> bool:
+        """Ctrl-C: the running turn is cancelled; False when there is none, or it was pressed twice."""
+        now = anyio.current_time()
+        is_second = self._last_interrupt is not None and now - self._last_interrupt < SECONDS_TO_MEAN_IT
+        self._last_interrupt = now
+        if is_second:
+            self.leave()
+            return False
+        if self._question is not None:
+            self._take_answer("")
+            return True
+        if self._turn is not None:
+            self._turn.cancel()
+            self._console.say("the turn is cancelled; Ctrl-C once more ends the session")
+            return True
+        self._console.say("nothing runs; Ctrl-C once more, or Ctrl-D, ends the session")
+        return True
+
+    async def in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do the work of one turn; the person may cancel it."""
+        with anyio.CancelScope() as self._turn:
+            await work()
+        self._turn = None
+
+    async def ask(self, question: str) -> str:
+        """What the person types next; empty when it is interrupted or the session ends."""
+        if self.has_left:
+            return ""
+        self._console.say(f"{question}:")
+        self._question, self._answered = question, anyio.Event()
+        await self._answered.wait()
+        return self._answer
+
+    def _take_answer(self, line: str) -> None:
+        self._question, self._answer = None, line.strip()
+        self._answered.set()
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while no turn runs."""
+        return self._turn is None
+
+    # the box
+
+    async def take(self) -> list[Incoming]:
+        """What was said since the last call."""
+        said, self._said = self._said, []
+        return [Incoming(text=text) for text in said]
+
+    async def settle(self) -> None:
+        """What was said is in the journal."""
+
+    async def answered(self) -> None:
+        """A model has replied."""
+
+    async def put_back(self) -> list[str]:
+        """What the person said stays said."""
+        return []

@@ -1,0 +1,95 @@
+"""An interactive session from its first line to its end: one terminal, one lead, one conversation."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from coordination.errors import UsageError
+from coordination.protocols import PERSON
+from coordination.stores import open_stores
+from orchestrator.console import Console
+from orchestrator.interactive.commands import Commands, words
+from orchestrator.interactive.glance import glance
+from orchestrator.interactive.lines import Lines, PipedLines, TerminalLines
+from orchestrator.interactive.person import Person
+from orchestrator.opening import make_team, open_again, open_goal
+from orchestrator.outcome import ExitCode
+from orchestrator.session import Session, existing, settings_of
+from orchestrator.status import status
+
+if TYPE_CHECKING:
+    import click
+
+    from orchestrator.lead_parts import LeadParts
+    from orchestrator.session import RunOptions
+
+HELLO = "leadhand at {root}\nSay what you want. /help lists commands, Ctrl-C cancels a turn, Ctrl-D leaves.\n"
+GLANCE_SECONDS = 1.0  # between looks for the status line
+SIGNALLED = frozenset({ExitCode.INTERRUPTED, ExitCode.TERMINATED})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Talk:
+    """The terminal and who sits at it."""
+
+    person: Person
+    lines: Lines
+    console: Console
+
+    async def keep_glance(self, parts: LeadParts) -> None:
+        """The status line says what the team does, for ever."""
+        while True:
+            facts = await parts.behind(status, parts.background)
+            self.person.glance = glance(facts, "waits for you" if self.person.is_waiting else "works")
+            await anyio.sleep(GLANCE_SECONDS)
+
+
+def start_session(options: RunOptions, verbs: click.Group) -> int:
+    """The person and the lead talk until the person leaves; returns the exit code.
+
+    An open run is gone on with; else the first line is the goal of a new one.
+    """
+    team, git = make_team(options.start, existing(options))
+    settings = settings_of(team.root, options)
+    talk = _talk(options, verbs)
+    talk.console.say(HELLO.format(root=team.root))
+    run = open_stores(team, PERSON).runs.open_run()
+    if run and run.planned:
+        raise UsageError(detail=f"a person wrote the tasks of {run.id}; `leadhand resume` goes on with it")
+    if run:
+        opened = open_again(team, git, settings)
+        return _code(Session(opened, settings, options, talk).run_again())
+    goal = anyio.run(_first_words, talk)
+    if goal is None:
+        return 0
+    opened = open_goal(team, git, settings, goal=goal, workers=options.workers or 0)
+    return _code(Session(opened, settings, options, talk).run_new([]))
+
+
+def _talk(options: RunOptions, verbs: click.Group) -> Talk:
+    console = Console(as_json=False)
+    commands = Commands(verbs, options.team_directory)
+    person = Person(console, commands)
+    console.asker = person.ask
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        lines: Lines = TerminalLines(
+            words(commands.verbs), status=lambda: person.glance, interrupt=person.interrupt
+        )
+    else:
+        lines = PipedLines()
+    return Talk(person=person, lines=lines, console=console)
+
+
+async def _first_words(talk: Talk) -> str | None:
+    """What the person wants; None when they leave before they say it."""
+    with talk.lines.shown():
+        return await talk.person.first_word(talk.lines)
+
+
+def _code(code: int) -> int:
+    """A person who leaves has got what they wanted; only a signal is told of."""
+    return code if code in SIGNALLED else 0

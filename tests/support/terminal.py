@@ -1,0 +1,112 @@
+"""A pseudo-terminal with a person at it: what they type, and what they see on the screen."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess  # noqa: TID251 - the command as a person starts it
+import sys
+import termios
+import threading
+from typing import TYPE_CHECKING
+
+import pyte
+
+from coordination.clock import SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+ROWS, COLUMNS = 50, 160
+PATIENCE_SECONDS = 90.0
+CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
+
+
+class _Screen(pyte.HistoryScreen):
+    """Answers where its cursor is, as terminals do."""
+
+    answer: Callable[[str], None]
+
+    def write_process_input(self, data: str) -> None:
+        self.answer(data)
+
+
+class Terminal:
+    """A running command on a terminal of its own."""
+
+    def __init__(self, command: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> None:
+        self._master, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self.process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={**environment, "TERM": "xterm-256color"},
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+            start_new_session=True,
+        )
+        os.close(follower)
+        self._screen = _Screen(COLUMNS, ROWS, history=5000, ratio=0.5)
+        self._screen.answer = self.presses
+        self._stream = pyte.ByteStream(self._screen)
+        self._lock = threading.Lock()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @classmethod
+    def leadhand(cls, *arguments: str, cwd: Path, environment: Mapping[str, str]) -> Terminal:
+        return cls(
+            [sys.executable, "-P", "-m", "orchestrator.cli.main", *arguments],
+            cwd=cwd,
+            environment=environment,
+        )
+
+    def types(self, text: str) -> None:
+        """The keys are pressed, Enter after them."""
+        self.presses(text + ENTER)
+
+    def presses(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    @property
+    def text(self) -> str:
+        """All that can be seen, and what has scrolled away above it."""
+        with self._lock:
+            above = ["".join(line[x].data for x in range(COLUMNS)) for line in self._screen.history.top]
+            return "\n".join(line.rstrip() for line in [*above, *self._screen.display])
+
+    def sees(self, pattern: str) -> re.Match[str]:
+        """Wait until the pattern can be seen."""
+        clock, deadline = SystemClock(), SystemClock().monotonic() + PATIENCE_SECONDS
+        while not (found := re.search(pattern, self.text)):
+            assert clock.monotonic() < deadline, f"{pattern!r} was not seen on:\n{self.text}"
+            assert self._reader.is_alive(), f"ended without {pattern!r}: {self.text}"
+            clock.sleep(0.05)
+        return found
+
+    def end(self) -> int:
+        """The exit code, once it has ended."""
+        code = self.process.wait(PATIENCE_SECONDS)
+        self._reader.join(5)
+        return code
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._reader.join(5)
+        os.close(self._master)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._master, 65536)
+            except OSError:  # the last process on the terminal has ended
+                return
+            with self._lock:
+                self._stream.feed(data)
