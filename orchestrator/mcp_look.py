@@ -59,8 +59,7 @@ def _row(look: Look, name: str, of: Configured) -> dict[str, Any]:
         return row
     where = " ".join([server.command, *server.args]) or server.url  # as written: no secret is filled in
     connecting = judge(look.policy, "connect_mcp", {"name": name}).verdict
-    shared = {"shared": server.is_shared, "connecting": str(connecting)}
-    return row | {"transport": str(server.transport), "starts": where, **shared}
+    return row | {"transport": str(server.transport), "starts": where, "connecting": str(connecting)}
 
 
 def check(look: Look) -> list[dict[str, Any]]:

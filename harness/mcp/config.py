@@ -56,12 +56,7 @@ class Server:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: float | None = None  # of one call
-    share: bool | None = None  # one connection for all agents of a host; None: as its transport has it
     disabled: bool = False
-
-    @property
-    def is_shared(self) -> bool:
-        return self.transport is not Transport.STDIO if self.share is None else self.share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +102,6 @@ def _server(name: str, raw: Any, warnings: list[Note]) -> Server:  # noqa: ANN40
     transport = _transport(name, raw, warnings)
     _refuse_inputs(name, raw)
     is_local = transport is Transport.STDIO
-    share = raw.get("share")
-    if share is not None and not isinstance(share, bool):
-        raise _Unusable("share-not-boolean", f"{name}: share is true or false")
     return Server(
         name=name,
         transport=transport,
@@ -120,7 +112,6 @@ def _server(name: str, raw: Any, warnings: list[Note]) -> Server:  # noqa: ANN40
         url="" if is_local else _text(name, raw, "url"),
         headers={} if is_local else _mapping(name, raw, "headers"),
         timeout_seconds=_timeout(name, raw, warnings),
-        share=share,
         disabled=raw.get("disabled") is True or raw.get("enabled") is False,
     )
 

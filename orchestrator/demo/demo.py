@@ -120,10 +120,21 @@ def run_demo(parent: Path) -> int:
                 "model.base_url": server.url,
                 "model.api_key": "scripted-no-key-needed",
                 "plan_reviewer": "lead",
+                **_servers(),
             },
         )
         code = start_run(options, goal=GOAL)
     return _judge(team, git, code)
+
+
+def _servers() -> dict[str, object]:
+    """Two MCP servers of the demo, and what the person allows of them."""
+    here = Path(str(resources.files("orchestrator.demo")))
+    return {
+        "mcp.config": [str(here / "mcp.json")],
+        "mcp.variables": {"DEMO_PYTHON": sys.executable, "DEMO_SERVERS": str(here / "servers")},
+        "permissions.allow": ["connect_mcp", "mcp__docs__*", "mcp__deploy__status"],
+    }
 
 
 def _judge(team: Team, git: Git, code: int) -> int:

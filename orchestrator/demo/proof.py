@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from coordination.events import EventTail
 from coordination.protocols import Kind
 from coordination.records import Status, Verdict
 from orchestrator.report import make_report
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
 
 WORKERS = 3
+ASKED = {("docs", "search"), ("docs", "get_version"), ("deploy", "status")}
 
 
 def missing(stores: Stores, run: Run) -> list[str]:
@@ -29,9 +31,19 @@ def missing(stores: Stores, run: Run) -> list[str]:
             _is_taken_over(versions) for versions in histories.values()
         ),
         "a false 'done' caught by the checks": any(task.refusals for task in tasks),
+        "search and version from one MCP server; status, and never trigger, from the other": _asked_servers(
+            stores
+        ),
         "usage of the lead and of each worker": len(report.usage) > WORKERS,
     }
     return [what for what, did in happened.items() if not did]
+
+
+def _asked_servers(stores: Stores) -> bool:
+    events = EventTail(stores.team.directory).read_new()
+    called = {(event["server"], event["tool"]) for event in events if event["action"] == "mcp_called"}
+    refused = {event["tool"] for event in events if event["action"] == "tool_refused"}
+    return called == ASKED and "mcp__deploy__trigger" in refused
 
 
 def _most_at_once(histories: dict[str, list[Task]]) -> int:

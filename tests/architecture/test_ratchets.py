@@ -31,7 +31,7 @@ PACKAGES = {
     "harness": 10900,
     "workspace": 4120,
     "agent_worker": 1500,
-    "orchestrator": 7350,
+    "orchestrator": 7410,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -10,6 +10,7 @@ from agent_worker.compose import Teammate
 from coordination import layout
 from coordination.finding import Severity
 from harness.pinned import PinLost, pin, pinned
+from orchestrator.handed_on import handed_on
 from orchestrator.lead_parts import LeadParts
 from orchestrator.opening import Opened, make_team, open_again, open_goal
 from orchestrator.pins import differences, inspect_pins
@@ -105,3 +106,36 @@ def test_what_was_pinned_is_never_taken_from_a_changed_file(opened: Opened) -> N
         pinned(directory, digest)
     (opened.team.root / layout.pinned(opened.run.digests["skills"])).unlink()
     assert "missing or was changed" in told(opened.stores)[0]
+
+
+@pytest.mark.anyio
+async def test_lead_and_teammate_have_the_servers_as_they_were_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCS_TOKEN", "t-very-secret")
+    repository = Repository.create(tmp_path / "project", {"a.py": "A = 1\n"})
+    config = repository.path / ".mcp.json"
+    config.write_text('{"mcpServers": {"docs": {"command": "docs", "env": {"T": "${DOCS_TOKEN}"}}}}')
+    team, git = make_team(repository.path, None)
+    run = open_goal(team, git, SETTINGS, goal="Fix it", tasks=(), workers=0)
+    config.write_text('{"mcpServers": {"other": {"command": "other"}}}')
+    parts = LeadParts(run, SETTINGS)
+    alice = Teammate(team, comes_alive(team, "alice", digests=run.run.digests), SETTINGS)
+    alice.keeper.start()
+    lead = parts.conversation(on_text=lambda _: None).agent
+    for agent in (lead, alice.worker()._agent):
+        assert "# MCP servers" in agent._system()
+        assert "- docs: not connected yet" in agent._system()
+        (result,) = await agent._pool.run([call("connect_mcp", name="docs")])
+        assert result["content"].startswith("[permission/")
+    alice.close("done")
+    parts.wakeup.close()
+    assert told(run.stores) == [
+        "the MCP server docs is gone on disk since the run began",
+        "the MCP server other is new on disk since the run began",
+    ]
+    # the value reaches teammates through their standard input, and lies in no file of the team
+    assert handed_on(SETTINGS, parts._catalogs)["mcp.variables"] == {"DOCS_TOKEN": "t-very-secret"}
+    parts.journal.append("user", text="the token is t-very-secret")
+    files = [path for path in (team.root / ".team").rglob("*") if path.is_file()]
+    assert not [path for path in files if b"t-very-secret" in path.read_bytes()]
