@@ -49,7 +49,7 @@ class EventsAbout:
 
     def record(self, action: str, /, **fields: object) -> None:
         """As `EventLog.record`."""
-        self._log.record(action, **self._work(), **fields)
+        self._log.record(action, **(dict(self._work()) | fields))
 
 
 class EventTail:

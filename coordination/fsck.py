@@ -137,8 +137,16 @@ def _members(stores: Stores, presence: _Presence) -> Iterator[Finding]:
 
 
 def _runs(stores: Stores) -> Iterator[Finding]:
-    """Runs that the graph does not name."""
-    known = stores.tasks.graph.state.runs
+    """Runs that the graph names and that cannot be read, and those that it does not name."""
+    known, readable = stores.tasks.graph.state.runs, {run.id for run in stores.runs.all()}
+    for run in known:
+        if run not in readable:
+            yield error(
+                "run_unreadable",
+                layout.run_log(run),
+                "the graph names it, and none of its records can be used",
+                why="nobody can go on with it or end it",
+            )
     for name in sorted(stores.team.directory.names(layout.RUNS)):
         if layout.RUN_ID.fullmatch(name) and name not in known:
             yield note(

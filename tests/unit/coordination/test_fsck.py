@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -130,6 +131,21 @@ def test_finished_work_and_closed_members_are_whole(team: Team, lead: Stores, al
 
 
 # numbers
+
+
+def test_a_run_whose_records_are_spoiled_is_told(team: Team, lead: Stores) -> None:
+    run = lead.runs.open("Fix the shop")
+    plant(team, f"{layout.run_log(run.id)}/1.json", b"garbage")
+    found = {finding.code: finding for finding in inspect(open_stores(team, "person"))}
+    assert found["run_unreadable"].where == layout.run_log(run.id)
+    assert found["run_unreadable"].counts
+
+
+def test_a_run_that_the_graph_does_not_name_is_noted(team: Team, lead: Stores) -> None:
+    run = lead.runs.open("Fix the shop")
+    shutil.copytree(team.root / layout.run_log(run.id), team.root / layout.run_log("run_00000009"))
+    (noted,) = (finding for finding in inspect(open_stores(team, "person")) if finding.code == "unannounced")
+    assert (noted.where, noted.counts) == (layout.run_log("run_00000009"), False)
 
 
 @pytest.mark.parametrize("kind", ["task", "graph", "member", "run"])
