@@ -68,7 +68,7 @@ def _text(done: Repaired) -> str:
     rows = [line for finding in _all(done) for line in _lines(_row(finding, done))]
     rows += [f"could not be repaired: {failure}" for failure in done.failures]
     left = sum(finding.counts for finding in done.left)
-    rows.append(f"{left} findings left" if left else "everything holds")
+    rows.append(f"{left} {'finding' if left == 1 else 'findings'} left" if left else "everything holds")
     return "\n".join(rows)
 
 
