@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 from contextlib import suppress
@@ -100,7 +99,7 @@ if sys.platform == "linux":
         def __init__(self, paths: Sequence[str], changed: Callable[[str], None]) -> None:
             """As `watch`."""
             self._changed = changed
-            self._ids = itertools.count(1)
+            self._id = CallbackId(id(self))
             self._paths: dict[WatchDescriptor, bytes] = {}
             self._reader = InotifyFD()
             self._reader.start()
@@ -131,7 +130,10 @@ if sys.platform == "linux":
             self._paths.pop(wd, None)
 
         def on_queue_overflow(self) -> None:
-            """Called by the reader when events were lost."""
+            """Called by the reader when events were lost, those of new directories perhaps among them."""
+            for root in [path for wd, path in self._paths.items() if wd in self._roots]:
+                with suppress(OSError):
+                    self._add(root)
             self._changed("")
 
         def _add(self, top: bytes) -> WatchDescriptor:
@@ -144,6 +146,9 @@ if sys.platform == "linux":
             return wd
 
         def _watch(self, path: bytes) -> WatchDescriptor:
-            wd = self._reader.add_callback(path, self._MASK, self, CallbackId(next(self._ids)))
+            for wd, known in self._paths.copy().items():
+                if known == path:
+                    return wd
+            wd = self._reader.add_callback(path, self._MASK, self, self._id)
             self._paths[wd] = path
             return wd

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import shutil
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from tests.support.mail import Receiver, join, outbox, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from watchdog.observers.inotify_c import InotifyEvent
 
     from coordination.file_events import FileEvents
     from coordination.team_root import Team
@@ -32,6 +35,17 @@ def wakeup(team: Team, request: pytest.FixtureRequest) -> Iterator[Wakeup]:
     made = Wakeup(team, [BOX, layout.MEMBERS], watched_by=request.param)
     yield made
     made.close()
+
+
+if sys.platform == "linux":
+    from coordination.file_events import ByInotify
+
+    class LosesDirectories(ByInotify):
+        """Is never told of a new directory."""
+
+        def on_event(self, event: InotifyEvent) -> None:
+            if not event.is_directory:
+                super().on_event(event)
 
 
 def append(team: Team) -> None:
@@ -130,6 +144,21 @@ def test_a_removed_directory_falls_back_to_polling(team: Team, way: Way) -> None
     while not wakeup.wait(0.6):
         pass
     wakeup.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's queue of events is that of inotify")
+def test_a_directory_whose_making_was_lost_is_watched_from_the_overflow_on(team: Team) -> None:
+    names: list[str] = []
+    team.directory.make(BOX)
+    events = LosesDirectories([str(team.root / BOX)], names.append)
+    (team.root / BOX / "new").mkdir()
+    events.on_queue_overflow()
+    (team.root / BOX / "new" / "1.json").touch()
+    clock, deadline = SystemClock(), SystemClock().monotonic() + SOON
+    while "1.json" not in names and clock.monotonic() < deadline:
+        clock.sleep(0.01)
+    events.close()
+    assert "1.json" in names
 
 
 def out_of_instances(_: Sequence[str], __: Callable[[str], None]) -> FileEvents:
