@@ -39,4 +39,4 @@ class SystemClock:
 
 def iso(when: datetime) -> str:
     """ISO 8601 in UTC with milliseconds: `2026-11-30T02:18:05.123Z`."""
-    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{when.astimezone(UTC).isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from coordination import layout
@@ -15,7 +15,7 @@ from coordination.errors import LinkInTheWay, NotRegularFile, RootLost, StateUnr
 from coordination.process import place_and_pid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 # Seen on shared mounts while another host replaces a file or the connection is coming back.
@@ -59,8 +59,8 @@ class StateDirectory:
 
     def read(self, name: str) -> bytes:
         """The whole file. Raises FileNotFoundError, NotRegularFile, or OSError as the system said it."""
-        with self._regular(name) as descriptor:
-            return _read_all(descriptor)
+        with os.fdopen(self._open_regular(name)[0], "rb", buffering=0) as file:
+            return file.readall()
 
     def read_patiently(self, name: str) -> bytes:
         """The whole file of a name that is known to exist.
@@ -74,9 +74,12 @@ class StateDirectory:
 
         Raises as `read`.
         """
-        with self._regular(name) as descriptor:
-            size = os.fstat(descriptor).st_size
-            return os.pread(descriptor, limit, offset if offset >= 0 else max(0, size + offset)), size
+        descriptor, size = self._open_regular(name)
+        try:
+            begin = offset if offset >= 0 else max(0, size + offset)
+            return os.pread(descriptor, max(0, min(limit, size - begin)), begin), size
+        finally:
+            os.close(descriptor)
 
     def names(self, directory: str) -> list[str]:
         """What the directory holds, unordered; empty when there is no such directory.
@@ -120,8 +123,8 @@ class StateDirectory:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    @contextmanager
-    def _regular(self, name: str) -> Iterator[int]:
+    def _open_regular(self, name: str) -> tuple[int, int]:
+        """A descriptor of the file, which the caller closes, and its size."""
         try:
             descriptor = os.open(name, _READ, dir_fd=self._descriptor)
         except OSError as error:
@@ -129,11 +132,14 @@ class StateDirectory:
                 raise NotRegularFile(path=name) from error
             raise
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise NotRegularFile(path=name)
-            yield descriptor
-        finally:
+            status = os.fstat(descriptor)
+        except OSError:
             os.close(descriptor)
+            raise
+        if stat.S_ISREG(status.st_mode):
+            return descriptor, status.st_size
+        os.close(descriptor)
+        raise NotRegularFile(path=name)
 
     def _is_odd(self, name: str, error: OSError) -> bool:
         """A pipe or directory without permissions is no file that may become readable."""
@@ -284,10 +290,3 @@ def write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _read_all(descriptor: int) -> bytes:
-    parts = []
-    while part := os.read(descriptor, 1 << 20):
-        parts.append(part)
-    return b"".join(parts)
