@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from harness.tools.todo import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +27,9 @@ def briefing(task: Task, tree: Path, checks: Mapping[str, str], *, plan_required
     return "\n\n".join(part for part in parts if part)
 
 
-def present_state(task: Task, tree: Path, plan: PlanState, team: Sequence[Member]) -> str:
+def present_state(
+    task: Task, tree: Path, plan: PlanState, team: Sequence[Member], todos: list[dict[str, Any]]
+) -> str:
     """What a summary must not lose: where the task, its plan and the team stand."""
     lines = [
         f"your task: {task.id} [{task.status}] {task.subject}",
@@ -33,7 +37,7 @@ def present_state(task: Task, tree: Path, plan: PlanState, team: Sequence[Member
         f"plan: {plan}",
     ]
     lines += [f"on the team: {member.name} [{member.state}]" for member in team]
-    return "\n".join(lines)
+    return "\n".join(lines + (["your todos:", shown(todos)] if todos else []))
 
 
 def plan_decided(decision: Decision) -> str:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_worker.assignment import Assignment
-from agent_worker.briefing import present_state
 from agent_worker.lease_keeper import LeaseKeeper
 from agent_worker.lookout import Lookout
+from agent_worker.mind import Mind
 from agent_worker.plan_gate import PlanOfTask
 from agent_worker.post import Post
 from agent_worker.shutdown import Shutdown
@@ -16,15 +16,11 @@ from agent_worker.worker import Worker
 from coordination import layout
 from coordination.events import EventsAbout
 from coordination.liveness import Beat
-from coordination.records import MemberState
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
 from harness.assembly import (
-    agent_settings,
-    make_compactor,
-    make_model,
     policy_of,
     result_limits,
     tool_context,
@@ -33,28 +29,22 @@ from harness.assembly import (
 from harness.catalogs import pinned_catalogs
 from harness.extras import Extras
 from harness.gates import LeaseGate, PlanGate
-from harness.loop import Agent
 from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
-from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
-from harness.results import ResultFiles
 from harness.sources import Sources
 from harness.tool_pool import ToolPool
 from harness.tools.background import Background, BackgroundLimits
 from harness.tools.mail import send_message
 from harness.tools.tasks import board_tools
 from harness.tools.team import submit_plan
+from harness.tools.todo import todo_write
 from workspace.git import Git
 from workspace.workplace import Workplace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from coordination.records import Member
     from coordination.team_root import Team
-    from harness.metered_model import MeteredModel
-    from harness.recovery import Waiting
     from harness.settings import Settings
     from harness.tool import Guard
     from workspace.desk import Desk, Proof
@@ -76,6 +66,7 @@ class Teammate:
         self._pulse = Pulse()
         self._pool: ToolPool | None = None
         self._extras: Extras | None = None
+        self._mind: Mind | None = None
         self.stores = open_stores(team, self.bearer)
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
         self._shutdown = Shutdown(self._beside, me=self.bearer)
@@ -100,29 +91,24 @@ class Teammate:
 
     def worker(self) -> Worker:
         """The loop of this teammate, ready to run."""
-        check = partial(self._off_loop, self.stores.roster.check_newest, self._member.name, self._incarnation)
-        model = make_model(self._settings, on_wait=self._tell_wait, before_call=check)
         desk = self._desk()
+        self._mind = mind = self._make_mind(desk)
         background = self._background(desk)
         plan = PlanOfTask(self.stores, desk, self._off_loop)
-        assignment = Assignment(
-            self.stores,
-            desk,
-            self.keeper,
-            plan=plan,
-            pulse=self._pulse,
-            off_loop=self._off_loop,
-            meter=model,
-            proof=self._proof(),
-            former=self._former,
-            end_background=background.kill_all,
-        )
+        assignment = self._assignment(desk, plan, mind, background)
         inbox = self._post.inbox(self._off_loop)
         self._extras = extras = self._make_extras(assignment)
-        self._pool = pool = self._tool_pool(assignment, plan, background, extras)
+        self._pool = pool = self._tool_pool(assignment, plan, background, extras=extras, mind=mind)
         lookout = self._lookout(pool)
         news = Sources(inbox, background, until_on=lookout.until_on)
-        agent = self._make_agent(model, desk, plan, news)
+        agent = mind.make_agent(
+            desk,
+            plan,
+            pool,
+            inbox=news,
+            journal=self._post.journal,
+            stopping=lambda: self._shutdown.asked or self.keeper.is_lost,
+        )
         extras.join(agent, pool)
         return Worker(
             stores=self.stores,
@@ -136,43 +122,41 @@ class Teammate:
             lookout=lookout,
             keeper=self.keeper,
             beside=extras.servers.serve,
+            left=self._post.left_behind(),
         )
 
-    def _make_agent(self, model: MeteredModel, desk: Desk, plan: PlanOfTask, news: Sources) -> Agent:
-        assert self._pool is not None
-        pool, events = self._pool, EventsAbout(self.stores.events, partial(self._work, desk))
-        compactor = make_compactor(
+    def _make_mind(self, desk: Desk) -> Mind:
+        return Mind(
+            self._member,
             self._settings,
-            model,
-            ResultFiles(self._team.directory, layout.outputs(self.bearer)),
-            events,
-            state=partial(self._present_state, desk, plan),
-            on_text=lambda _: self.keeper.checkpoint(),
-        )
-        return Agent(
-            model=model,
-            pool=pool,
-            inbox=news,
-            journal=self._post.journal,
-            system=lambda: system_prompt(self._situation(desk, pool.names)),
-            settings=agent_settings(self._settings, self._member.model),
-            compactor=compactor,
-            events=events,
-            on_text=lambda _: self.keeper.checkpoint(),
-            stopping=lambda: self._shutdown.asked or self.keeper.is_lost,
+            stores=self.stores,
+            events=EventsAbout(self.stores.events, partial(self._work, desk)),
+            keeper=self.keeper,
+            off_loop=self._off_loop,
+            extras=lambda: self._extras.sections if self._extras else (),
+            run=self._run or "",
         )
 
-    async def _present_state(self, desk: Desk, plan: PlanOfTask) -> str:
-        if desk.task is None:
-            return ""
-        team = await self._off_loop(self.stores.roster.all)
-        alive = [member for member in team if member.state is MemberState.ALIVE]
-        return present_state(desk.task, desk.tree, await plan.state(), alive)
+    def _assignment(self, desk: Desk, plan: PlanOfTask, mind: Mind, background: Background) -> Assignment:
+        return Assignment(
+            self.stores,
+            desk,
+            self.keeper,
+            plan=plan,
+            pulse=self._pulse,
+            off_loop=self._off_loop,
+            meter=mind.model,
+            proof=self._proof(),
+            former=self._former,
+            end_background=background.kill_all,
+        )
 
     def close(self, why: str) -> None:
         """The name is closed, and mail that came too late is back with its senders."""
         self.wakeup.close()
         self.keeper.close()
+        if self._mind:
+            self._mind.close()
         self._post.close(why)
         self.stores.events.record("closed", why=why)
 
@@ -181,10 +165,6 @@ class Teammate:
         if desk.task:
             self._run = desk.task.run
         return {"run": self._run, "task": desk.task.id if desk.task else None}
-
-    def _tell_wait(self, waiting: Waiting) -> None:
-        self.keeper.checkpoint()
-        self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
 
     def _proof(self) -> Proof:
         run = self.stores.runs.open_run()
@@ -236,12 +216,13 @@ class Teammate:
         )
 
     def _tool_pool(
-        self, assignment: Assignment, plan: PlanOfTask, background: Background, extras: Extras
+        self, assignment: Assignment, plan: PlanOfTask, background: Background, *, extras: Extras, mind: Mind
     ) -> ToolPool:
         tasks, run = self.stores.tasks, self._present_run
         tools = [
             *workspace_tools(self._settings, background),
             *board_tools(tasks, self._off_loop, assignment, run=run, hand_in_ends_turn=True),
+            todo_write(mind.note_todos),
             submit_plan(plan),
             send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
             *extras.tools,
@@ -270,15 +251,3 @@ class Teammate:
 
     def _present_run(self) -> str | None:
         return run.id if (run := self.stores.runs.open_run()) else None
-
-    def _situation(self, desk: Desk, tools: Sequence[str]) -> Situation:
-        task = desk.task
-        return Situation(
-            role=Role.TEAMMATE,
-            name=self._member.name,
-            task=task.id if task else None,
-            tools=tools,
-            workspace=str(desk.tree) if task else None,
-            plan_required=self._member.plan_required or bool(task and task.plan_required),
-            extras=self._extras.sections if self._extras else (),
-        )

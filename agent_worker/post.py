@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordination import layout
 from coordination.mail_positions import Account, account_of
 from coordination.mailbox import Inbox
+from harness.context.resume import left_behind
 from harness.tools.mail import TeamInbox, mail_journal
 
 if TYPE_CHECKING:
     from coordination.mail_positions import Positions
     from coordination.records import Member
     from coordination.stores import Stores
+    from harness.context.conversation import Conversation
     from harness.off_loop import OffLoop
     from harness.settings import Settings
 
@@ -27,11 +30,17 @@ class Post:
         self._incarnation = member.incarnation
         account = self._read_so_far()
         self._positions = account.positions
+        self._follows = account.journal, account.offset
         self.journal = mail_journal(stores.team, stores.actor, account, secrets=settings.secrets())
 
     def inbox(self, off_loop: OffLoop) -> TeamInbox:
         """The box that the agent takes its mail from."""
         return TeamInbox(self._box(self._positions), off_loop, self.journal)
+
+    def left_behind(self) -> Conversation:
+        """What the process that this one goes on for had come to with its model."""
+        journal, offset = self._follows
+        return left_behind(self._stores.team.directory, journal, offset, path_of=layout.journal)
 
     def close(self, why: str) -> None:
         """The name is closed, and mail that came too late is back with its senders."""

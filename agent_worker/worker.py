@@ -15,10 +15,13 @@ from coordination.mail_lines import BRANCH_MOVED, UNDELIVERABLE
 from coordination.mail_positions import DELIVERY_KIND
 from coordination.records import PlanState, Status
 from harness.anthropic_model import load_sdk
-from harness.context.conversation import REQUEST_KIND
-from harness.loop import Ended, Incoming
+from harness.context.conversation import REQUEST_KIND, Conversation
+from harness.limits import LimitReached
+from harness.loop import Incoming
+from harness.sources import Sources
 from harness.stop_signals import until_stopped
 from harness.tools.mail import TOLD_BY_HOST
+from harness.turn import Ended
 from workspace.setup.checkout import WrongCheckout
 from workspace.setup.tree_setup import SetupFailed
 
@@ -32,11 +35,12 @@ if TYPE_CHECKING:
     from agent_worker.plan_gate import PlanOfTask
     from coordination.records import Task
     from coordination.stores import Stores
-    from harness.loop import Agent, TurnOutcome
+    from harness.loop import Agent
     from harness.pulse import Pulse
     from harness.sources import Sources
     from harness.tools.background import Background
     from harness.tools.mail import TeamInbox
+    from harness.turn import TurnOutcome
 
 ANSWER_PATIENCE_SECONDS = 600.0  # how long a question to the lead holds a task up (DESIGN 6: 10 min)
 GIVE_UPS = 3  # turns in a row without a reply of the model; then the process ends
@@ -63,8 +67,12 @@ class Worker:
         lookout: Lookout,
         keeper: LeaseKeeper,
         beside: Callable[[], Coroutine[Any, Any, None]],
+        left: Conversation,
     ) -> None:
-        """`beside` goes on until the end, whatever the agent does."""
+        """`beside` goes on until the end, whatever the agent does.
+
+        `left` is the conversation of the dead process of the same name that this one goes on for.
+        """
         self._stores = stores
         self._pulse = pulse
         self._assignment = assignment
@@ -76,6 +84,7 @@ class Worker:
         self._lookout = lookout
         self._keeper = keeper
         self._beside = beside
+        self._left = left
         self._give_ups = 0
         self._scope: anyio.CancelScope | None = None  # of everything but giving the task back
 
@@ -163,14 +172,25 @@ class Worker:
 
     async def _work(self, task: Task) -> None:
         """Turn after turn until the task is no longer this teammate's to work on."""
-        await self._agent.begin(f"{task.id}: {task.subject}")
-        text, kind = await self._assignment.brief(task), REQUEST_KIND
-        while text and not self._lookout.shutdown.asked:
+        incoming = await self._first_words(task)
+        while not self._lookout.shutdown.asked:
             self._assignment.asked_lead = False
-            outcome = await self._agent.run([Incoming(text=text, kind=kind)])
-            text, kind = await self._go_on(outcome), "event"
+            outcome = await self._agent.run(incoming)
+            text = await self._go_on(outcome)
+            if not text:
+                break
+            incoming = [Incoming(text=text, kind="event")]
         if not self._lookout.shutdown.asked:
             await self._assignment.leave()
+
+    async def _first_words(self, task: Task) -> list[Incoming]:
+        """What starts the work; nothing where the conversation about it only goes on."""
+        left, self._left = self._left, Conversation()
+        if left.about == task.id and left.messages:
+            await self._agent.go_on(left)
+            return []
+        await self._agent.begin(f"{task.id}: {task.subject}", about=task.id)
+        return [Incoming(text=await self._assignment.brief(task), kind=REQUEST_KIND)]
 
     async def _go_on(self, outcome: TurnOutcome) -> str:
         """What starts the next turn on the same task; empty when there is none."""
@@ -178,6 +198,10 @@ class Worker:
             await self._give_up(outcome)
             return ""
         self._give_ups = 0
+        if isinstance(outcome.error, LimitReached):
+            await self._assignment.give_back(outcome.why)
+            self._lookout.shutdown.ask(outcome.why)
+            return ""
         if self._keeper.is_lost:
             await self._assignment.give_back("its lease was lost")
         if outcome.ended is Ended.STOPPED or self._is_final() or await self._assignment.problem():

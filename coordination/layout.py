@@ -32,6 +32,7 @@ TRANSCRIPTS = ".team/transcripts"
 OUTPUTS = ".team/outputs"
 PINNED = ".team/pinned"
 SEEN_TOOLS = ".team/seen-tools"
+THROTTLE = ".team/throttle"
 WORKTREES = ".worktrees"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ CONNECT_SECONDS = 5.0
 CALL_SECONDS = 600.0
 MODELS_LISTED = 100
 BUSY = frozenset({408, 409, 429})  # and every 5xx
+TOO_LONG = ("prompt is too long", "context length", "context size", "context window")  # local servers too
 BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
 
 
@@ -111,18 +113,25 @@ def _refusal(error: anthropic.APIStatusError, address: str) -> NoReply:
         return CredentialsRefused(address=address, cause=cause)
     if status == 402 or (error.error_code or "").endswith("spend_limit_reached"):
         return SpendLimitReached(cause=cause)
-    if status == 413 or (status == 400 and "prompt is too long" in cause.lower()):
+    if status == 413 or (status == 400 and any(words in cause.lower() for words in TOO_LONG)):
         return PromptTooLong(cause=cause)
     if status in BUSY or status >= 500 or error.type in BUSY_TYPES:
-        return ModelBusy(status=status, cause=cause, retry_after_seconds=_asked_to_wait(error))
+        overloaded = status == 529 or error.type == "overloaded_error"
+        asked = _asked_to_wait(error)
+        return ModelBusy(status=status, cause=cause, retry_after_seconds=asked, overloaded=overloaded)
     return ModelRefused(status=status, cause=cause)
 
 
 async def _read(stream: AsyncMessageStream[None], on_text: Callable[[str], None]) -> Reply:
-    ended = False
+    ended, written = False, ""
     async for event in stream:
         on_text(event.text if event.type == "text" else "")
         ended = ended or event.type == "message_stop"
+        if event.type == "input_json":
+            written += event.partial_json
+        elif event.type == "content_block_stop":
+            _must_be_whole(written)
+            written = ""
     if not ended:
         raise ImproperEnd(cause="the stream ended early")
     message = await stream.get_final_message()
@@ -141,6 +150,15 @@ async def _read(stream: AsyncMessageStream[None], on_text: Callable[[str], None]
         model=message.model,
         request_id=stream.request_id,
     )
+
+
+def _must_be_whole(written: str) -> None:
+    """Raises ImproperEnd for half an input of a call, which the SDK would complete and let pass."""
+    if written:
+        try:
+            json.loads(written)
+        except ValueError as error:
+            raise ImproperEnd(cause=f"half a call: {error}") from error
 
 
 def _arguments(request: ModelRequest) -> dict[str, Any]:

@@ -27,28 +27,42 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.files import StateDirectory
+    from harness.budget import Budget
     from harness.context.compactor import Events
     from harness.model import Model
     from harness.recovery import Waiting
     from harness.settings import Settings
+    from harness.throttle import Throttle
     from harness.tool import Tool
     from harness.tools.background import Background
 
 
-def make_model(
+def make_model(  # noqa: PLR0913 - the parts of one role, named once
     settings: Settings,
+    throttle: Throttle,
     *,
+    budget: Budget,
+    task: Callable[[], str],
     on_wait: Callable[[Waiting], None],
+    on_model: Callable[[str], None],
     before_call: Callable[[], Awaitable[object]],
 ) -> MeteredModel:
-    """The model on its server, with recovery and a meter. Raises CredentialsMissing.
+    """The model on its server, with recovery, limits and a meter. Raises CredentialsMissing.
 
     `before_call` raises for a process that may call no more.
     """
     endpoint = Endpoint(
         address=settings.base_url or DEFAULT_ADDRESS, api_key=settings.api_key, auth_token=settings.auth_token
     )
-    return MeteredModel(RecoveringModel(AnthropicModel(endpoint), on_wait=on_wait, before_call=before_call))
+    recovering = RecoveringModel(
+        AnthropicModel(endpoint),
+        fallback=settings.fallback_model_id,
+        throttle=throttle,
+        on_wait=on_wait,
+        on_model=on_model,
+        before_call=before_call,
+    )
+    return MeteredModel(budget.limit(recovering, task))
 
 
 def make_compactor(
@@ -80,7 +94,9 @@ def make_compactor(
 def agent_settings(settings: Settings, model: str | None) -> AgentSettings:
     """What an agent of this model is run with."""
     return AgentSettings(
-        model=model or settings.model_id or "", max_tokens=settings.max_tokens, max_rounds=settings.max_rounds
+        model=model or settings.model_id or "",
+        max_tokens=settings.max_tokens,
+        max_rounds=settings.max_rounds,
     )
 
 

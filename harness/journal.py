@@ -73,12 +73,15 @@ class Journal:
         return text
 
 
-def read(directory: StateDirectory, path: str) -> Iterator[Line]:
-    """The lines in order, each number once; torn and foreign lines are passed over."""
+def read(directory: StateDirectory, path: str, *, until: int | None = None) -> Iterator[Line]:
+    """The lines in order, each number once; torn and foreign lines are passed over.
+
+    What stands behind byte `until` does not count.
+    """
     newest = 0
     if not directory.exists(path):
         return
-    for raw in directory.read_patiently(path).split(b"\n"):
+    for raw in directory.read_patiently(path)[:until].split(b"\n"):
         line = _decode(raw)
         if line is not None and line["n"] > newest:
             newest = line["n"]

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anyio import CancelScope, to_thread
 
 from coordination.usage import Usage
-from harness.context.conversation import Conversation
+from harness.context.conversation import TODO_TOOL, Conversation
 from harness.context.messages import open_calls, unknown_outcomes
+from harness.limits import LimitReached
 from harness.model import Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
+from harness.turn import Ended, Turn, TurnOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from coordination.errors import TeamError
     from harness.context.compactor import Compactor
     from harness.journal import Journal
 
 WINDOW_FULL = "model_context_window_exceeded"  # of a reply that ended because the window was full
+REMINDED_AFTER = 3  # batches of results without a todo list
+REMINDER = (
+    "<reminder>Bring your todo list up to date with todo_write if the work has several steps.</reminder>"
+)
 CONTINUATIONS = 2  # how often a reply that ran out of room is asked to go on
 GO_ON = "Your reply ran out of room. Go on exactly where it stopped, without repeating anything."
 CUT_CALL = (
@@ -84,15 +88,6 @@ class Events(Protocol):
         ...
 
 
-class Ended(StrEnum):
-    """How a turn ended."""
-
-    DONE = "done"  # nothing left to call, or a tool that ends the turn
-    STOPPED = "stopped"  # the process was asked to stop
-    LIMIT = "limit"  # rounds
-    GAVE_UP = "gave_up"  # the model gave no reply
-
-
 @dataclass(frozen=True, kw_only=True)
 class AgentSettings:
     """What an agent is run with."""
@@ -100,18 +95,6 @@ class AgentSettings:
     model: str
     max_tokens: int = 8000  # of one reply
     max_rounds: int = 200  # model calls of one turn
-
-
-@dataclass(frozen=True, kw_only=True)
-class TurnOutcome:
-    """What became of a turn."""
-
-    text: str  # the last words of the model
-    rounds: int
-    usage: Usage
-    ended: Ended
-    why: str = ""
-    error: TeamError | None = None  # what the model failed with, when the turn gave up
 
 
 class Agent:
@@ -149,9 +132,27 @@ class Agent:
         """What the model has seen and said."""
         return self.conversation.messages
 
-    async def begin(self, why: str) -> None:
-        """A new conversation: the model remembers nothing of the one before."""
-        await self._write([("conversation", {"why": why})])
+    @property
+    def has_to_answer(self) -> bool:
+        """True when the last word is not the model's, or calls of it have no result yet."""
+        return bool(self.messages) and (
+            self.messages[-1]["role"] == "user" or bool(open_calls(self.messages))
+        )
+
+    async def begin(self, why: str, *, about: str = "") -> None:
+        """A new conversation: the model remembers nothing of the one before but mail not yet answered."""
+        left = self.conversation.unanswered
+        put_back = [{"role": "user", "content": [{"type": "text", "text": text} for text in left]}]
+        kept = {"messages": put_back, "unanswered": left} if left else {}
+        await self._write([("conversation", {"why": why, "about": about, **kept})])
+
+    async def go_on(self, left: Conversation) -> None:
+        """The conversation that another process left behind is this one's; its open calls are unknown."""
+        await self._write([("conversation", {"why": "goes on", **left.to_json()})])
+
+    async def note_todos(self, todos: list[dict[str, Any]]) -> None:
+        """The todo list is durable."""
+        await self._write([("todos", {"todos": todos})])
 
     async def hear(self, incoming: Sequence[Incoming]) -> None:
         """What arrived is in the conversation; the model sees it at its next call."""
@@ -165,26 +166,33 @@ class Agent:
         """
         await self._close_open_calls()
         await self._take_in(incoming)
-        turn = _Turn()
+        turn = Turn()
         while True:
             await self._take_in(await self._inbox.take())
             if self.stopping():
                 return turn.outcome(Ended.STOPPED, "asked to stop")
-            if not self.messages or self.messages[-1]["role"] != "user":
+            if not self.has_to_answer:
                 return turn.outcome(Ended.DONE, "nothing new to answer")
             if turn.rounds >= self._settings.max_rounds:
                 return turn.outcome(Ended.LIMIT, f"{turn.rounds} model calls in one turn")
             try:
                 reply = await self._reply()
             except NoReply as error:
-                self._events.record("model_gave_up", reason=error.reason, error=str(error))
-                if texts := await self._inbox.put_back():
-                    await self._write([("withdrawn", {"texts": texts})])
-                return turn.outcome(Ended.GAVE_UP, str(error), error)
+                return await self._without_reply(turn, error)
             await self._record(reply, turn)
             await self._inbox.answered()
             if await self._is_over(reply, turn):
                 return turn.outcome(Ended.DONE)
+
+    async def _without_reply(self, turn: Turn, error: NoReply) -> TurnOutcome:
+        """What was only injected comes again another time; the rest stays for the next turn."""
+        if texts := await self._inbox.put_back():
+            await self._write([("withdrawn", {"texts": texts})])
+        if isinstance(error, LimitReached):
+            self._events.record("limit_reached", scope=error.scope, limit=error.what)
+            return turn.outcome(Ended.LIMIT, str(error), error)
+        self._events.record("model_gave_up", reason=error.reason, error=str(error))
+        return turn.outcome(Ended.GAVE_UP, str(error), error)
 
     async def _reply(self) -> Reply:
         """The reply to a request that was made to fit; once more where the server knows better."""
@@ -201,7 +209,7 @@ class Agent:
     async def _ask(self, request: ModelRequest) -> Reply:
         return await self._model.reply(replace(request, messages=self.messages), self._on_text)
 
-    async def _is_over(self, reply: Reply, turn: _Turn) -> bool:
+    async def _is_over(self, reply: Reply, turn: Turn) -> bool:
         """Do what the reply asks for; True when no further model call follows from it."""
         if reply.stop_reason == WINDOW_FULL:
             self._compactor.ask()
@@ -212,10 +220,17 @@ class Agent:
             results = [_cut_result(use) for use in uses]
         else:
             results = await self._pool.run(uses)
-        await self._write([("tool_results", {"content": results})])
+        await self._write([("tool_results", {"content": results}), *self._reminder()])
         return not reply.is_cut and self._pool.ends_turn(uses, results)
 
-    async def _asked_to_go_on(self, reply: Reply, turn: _Turn) -> bool:
+    def _reminder(self) -> list[tuple[str, dict[str, Any]]]:
+        """The word that comes once, with the third batch of results in a row without a look at the todos."""
+        has_todos = any(schema["name"] == TODO_TOOL for schema in self._pool.schemas)
+        is_third = self.conversation.rounds_without_todos == REMINDED_AFTER - 1
+        called = self.conversation.calls_todos
+        return [("reminder", {"text": REMINDER})] if has_todos and is_third and not called else []
+
+    async def _asked_to_go_on(self, reply: Reply, turn: Turn) -> bool:
         if not reply.is_cut or turn.continuations >= CONTINUATIONS:
             return False
         turn.continuations += 1
@@ -231,11 +246,12 @@ class Agent:
             max_tokens=self._settings.max_tokens,
         )
 
-    async def _record(self, reply: Reply, turn: _Turn) -> None:
+    async def _record(self, reply: Reply, turn: Turn) -> None:
         usage = {name: getattr(reply.usage, name) for name in Usage.__struct_fields__}
         facts = {"stop_reason": reply.stop_reason, "model": reply.model, "request_id": reply.request_id}
         await self._write([("assistant", {"content": reply.content, "usage": usage, **facts})])
-        self._events.record("model_call", usage=usage, tools=[use.name for use in reply.tool_uses], **facts)
+        tools = [use.name for use in reply.tool_uses]
+        self._events.record("model_call", usage=usage, tools=tools, **facts)
         turn.add(reply)
 
     async def _take_in(self, incoming: Sequence[Incoming]) -> None:
@@ -254,26 +270,6 @@ class Agent:
             lines = await to_thread.run_sync(partial(self._journal.append_all, entries))
         for line in lines:
             self.conversation.take(line)
-
-
-class _Turn:
-    """The running account of one turn."""
-
-    def __init__(self) -> None:
-        self.rounds = 0
-        self.continuations = 0
-        self._usage = Usage()
-        self._text = ""
-
-    def add(self, reply: Reply) -> None:
-        self.rounds += 1
-        self._usage += reply.usage
-        self._text = reply.text or self._text
-
-    def outcome(self, ended: Ended, why: str = "", error: TeamError | None = None) -> TurnOutcome:
-        return TurnOutcome(
-            text=self._text, rounds=self.rounds, usage=self._usage, ended=ended, why=why, error=error
-        )
 
 
 def _cut_result(use: ToolUse) -> dict[str, Any]:

@@ -106,6 +106,7 @@ class ModelBusy(NoReply):
     status: int
     cause: str
     retry_after_seconds: float | None = None  # what the server asked for
+    overloaded: bool = False  # another model of the same server may be free
     says = "the model's server is busy or broken ({status}: {cause}); wait some minutes, then run again"
 
 
@@ -156,7 +157,7 @@ class PromptTooLong(NoReply):
     """The conversation is longer than the model reads."""
 
     cause: str
-    says = "the conversation is too long for the model ({cause}); start again with a smaller task"
+    says = "the conversation is too long for the model ({cause}); set context.window_tokens to what it reads"
 
 
 @dataclass(eq=False)

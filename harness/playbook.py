@@ -172,6 +172,8 @@ def _rule(path: str, number: int, text: RuleText) -> Rule:
         except re.error as error:
             raise PlaybookInvalid(path=path, where=f"{where}, when.{what}", why=str(error)) from error
     rule = Rule(number=number, text=text, patterns=patterns)
+    if text.fault is Fault.HALF_CALL and not rule.calls:
+        raise PlaybookInvalid(path=path, where=f"{where}, fault", why="half_call needs a call to break")
     if not (text.say or rule.calls or text.fault):
         raise PlaybookInvalid(path=path, where=where, why="needs one of say, call, fault")
     known = {group for pattern in patterns.values() for group in pattern.groupindex}

@@ -1,4 +1,4 @@
-"""Which failure of a model call is tried again, after how long, and how often."""
+"""Which failure of a model call is tried again, after how long, how often, and with which model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
+from anyio import to_thread
 
+from harness.fallback import ModelChoice
 from harness.model import ImproperEnd, Model, ModelBusy, ModelRequest, ModelUnreachable, NoReply, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from harness.throttle import Throttle
 
 ATTEMPTS = 3
 FIRST_WAIT_SECONDS = 0.5
@@ -42,32 +46,46 @@ class Waiting:
     seconds: float
 
 
-def classify(error: NoReply, *, attempt: int, jitter: float = 0.0) -> Retry | GiveUp:
-    """What to do after attempt number `attempt` (from 1) failed; `jitter` is a number from 0 to 1."""
+def classify(error: NoReply, *, attempt: int, failures: int = 0, jitter: float = 0.0) -> Retry | GiveUp:
+    """What to do after attempt number `attempt` (from 1) failed; `jitter` is a number from 0 to 1.
+
+    The wait grows with `failures`, which are those of all models that were asked (at least `attempt`).
+    """
     if attempt >= ATTEMPTS or not isinstance(error, ModelBusy | ModelUnreachable | ImproperEnd):
         return GiveUp()
     asked = error.retry_after_seconds if isinstance(error, ModelBusy) else None
     if asked is not None:
         return Retry(after_seconds=asked) if asked <= LONGEST_OBEYED_SECONDS else GiveUp()
-    backoff = min(FIRST_WAIT_SECONDS * 2 ** (attempt - 1), LONGEST_WAIT_SECONDS)
+    backoff = min(FIRST_WAIT_SECONDS * 2 ** (max(attempt, failures) - 1), LONGEST_WAIT_SECONDS)
     return Retry(after_seconds=backoff * (1 + JITTER * jitter))
 
 
 class RecoveringModel:
     """A model whose passing failures are waited out; what it raises is final."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one choice of the one who puts the model together
         self,
         model: Model,
         *,
+        fallback: str | None = None,
+        throttle: Throttle | None = None,
         on_wait: Callable[[Waiting], None] = lambda _: None,
         before_call: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint,
+        on_model: Callable[[str], None] = lambda _: None,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[], float] = random.random,
+        now: Callable[[], float] = anyio.current_time,
     ) -> None:
-        """`before_call` is asked before each attempt; what it raises is not waited out."""
+        """`before_call` is asked before each attempt; what it raises is not waited out.
+
+        `on_model` is told when another model answers than before.
+        """
         self._model = model
         self._before_call = before_call
+        self._on_model = on_model
+        self._effective = ""  # the model that answered last
+        self._choice = ModelChoice(fallback, now)
+        self._throttle = throttle
         self._on_wait = on_wait
         self._sleep = sleep
         self._jitter = jitter
@@ -88,16 +106,46 @@ class RecoveringModel:
         await self._model.close()
 
     async def _insist(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
-        attempt = 0
+        attempt = failures = 0
         while True:
-            attempt += 1
+            attempt, failures = attempt + 1, failures + 1
+            await self._wait_with_others(on_text)
             await self._before_call()
             try:
-                return await self._model.reply(request, on_text)
+                asked = replace(request, model=self._choice.of(request.model))
+                reply = await self._model.reply(asked, on_text)
             except NoReply as error:
-                step = classify(error, attempt=attempt, jitter=self._jitter())
-                if isinstance(step, GiveUp):
-                    raise
-                self._on_wait(Waiting(error=error, attempt=attempt, seconds=step.after_seconds))
-            on_text("")  # a wait with a deadline is a sign of life
-            await self._sleep(step.after_seconds)
+                attempt = await self._wait_or_raise(error, attempt, failures)
+                on_text("")  # a wait with a deadline is a sign of life
+            else:
+                self._answered_by(asked.model, first=request.model)
+                return reply
+
+    def _answered_by(self, model: str, *, first: str) -> None:
+        self._choice.answered()
+        if model != (self._effective or first):
+            self._on_model(model)
+        self._effective = model
+
+    async def _wait_or_raise(self, error: NoReply, attempt: int, failures: int) -> int:
+        """The wait is over; the number of attempts that count against the model to be asked next."""
+        is_switched = self._choice.failed(error)
+        counted = 0 if is_switched else attempt
+        step = classify(error, attempt=max(1, counted), failures=failures, jitter=self._jitter())
+        if isinstance(step, GiveUp):
+            raise error
+        seconds = step.after_seconds
+        self._on_wait(Waiting(error=error, attempt=attempt, seconds=seconds))
+        if self._throttle and isinstance(error, ModelBusy):
+            await to_thread.run_sync(self._throttle.tell, seconds)
+        await self._sleep(seconds)
+        return counted
+
+    async def _wait_with_others(self, on_text: Callable[[str], None]) -> None:
+        """What another member was told to wait since the last call is over."""
+        if self._throttle is None:
+            return
+        seconds = await to_thread.run_sync(self._throttle.seconds_to_wait)
+        if seconds > 0:
+            on_text("")
+            await self._sleep(min(seconds, LONGEST_OBEYED_SECONDS) * (1 + JITTER * self._jitter()))

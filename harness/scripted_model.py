@@ -183,7 +183,8 @@ def what_is_seen(system: str, messages: list[dict[str, Any]]) -> dict[str, str]:
             continue
         last_results = [_text_of(block) for block in blocks if block.get("type") == "tool_result"]
         all_results += last_results
-        last_user = "\n".join(_texts(blocks)) or last_user
+        said = (text for text in _texts(blocks) if not text.startswith("<reminder>"))
+        last_user = "\n".join(said) or last_user
     return {
         "system": system,
         "last_user": last_user,
@@ -240,6 +241,10 @@ def _failure(fault: Fault, retry_after_seconds: float | None) -> NoReply:
         case Fault.SPEND_LIMIT:
             return SpendLimitReached(cause=cause)
         case _:
+            status = STATUS_OF_FAULT.get(fault, 200)  # an overload that is told inside a stream
             return ModelBusy(
-                status=STATUS_OF_FAULT.get(fault, 529), cause=cause, retry_after_seconds=retry_after_seconds
+                status=status,
+                cause=cause,
+                retry_after_seconds=retry_after_seconds,
+                overloaded=status in {200, 529},
             )

@@ -56,18 +56,15 @@ def _events(answer: Answer, model: str) -> Iterator[Event]:
 
 
 def _half_call(events: list[Event]) -> Iterator[Event]:
-    """The events without the last piece of a call's input, or with half a call where nothing is called."""
+    """The events with half of the last piece of a call's input, which no later piece makes whole."""
     pieces = [n for n, event in enumerate(events) if event.get("delta", {}).get("type") == "input_json_delta"]
-    if pieces:
-        yield from (event for n, event in enumerate(events) if n != pieces[-1])
-        return
-    half: Event = {"type": "tool_use", "id": f"toolu_{secrets.token_hex(12)}", "name": "bash", "input": {}}
-    delta = {"type": "input_json_delta", "partial_json": '{"command": "rm '}
-    yield events[0]
-    yield {"type": "content_block_start", "index": 0, "content_block": half}
-    yield {"type": "content_block_delta", "index": 0, "delta": delta}
-    yield {"type": "content_block_stop", "index": 0}
-    yield from events[-2:]
+    for number, event in enumerate(events):
+        if number in pieces[-1:]:
+            written = event["delta"]["partial_json"]
+            delta = {**event["delta"], "partial_json": written[: max(1, len(written) // 2)]}
+            yield {**event, "delta": delta}
+        else:
+            yield event
 
 
 def _block_events(content: Blocks) -> Iterator[Event]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.context.settings import ContextSettings
 from harness.mcp.settings import MAPPINGS, McpSettings
+from harness.model_settings import ModelSettings
 from harness.setting_entry import (
     ALL_RULES,
     COMMANDS,
@@ -47,7 +48,7 @@ MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(ContextSettings, McpSettings, SkillSettings, ToolSettings, TreeSettings):
+class Settings(ContextSettings, McpSettings, ModelSettings, SkillSettings, ToolSettings, TreeSettings):
     """The values in force; `load_settings` makes them."""
 
     model_id: str | None = field(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.tools.tasks import one_line
+from harness.tools.todo import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,11 +34,14 @@ def resumed_brief(
     )
 
 
-def present_state(run: Run, tasks: Iterable[Task], members: Iterable[Member]) -> str:
+def present_state(
+    run: Run, tasks: Iterable[Task], members: Iterable[Member], todos: list[dict[str, Any]]
+) -> str:
     """What a summary of the lead's history must not lose."""
     board = [one_line(task) for task in tasks] or ["no tasks yet"]
     team = [f"{member.name} [{member.state}]" for member in members] or ["nobody"]
-    return "\n".join([f"run {run.id} on branch {run.branch}", "tasks:", *board, "team:", *team])
+    own = ["your todos:", shown(todos)] if todos else []
+    return "\n".join([f"run {run.id} on branch {run.branch}", "tasks:", *board, "team:", *team, *own])
 
 
 def end_brief(tasks: Iterable[Task], standing: Standing) -> str:

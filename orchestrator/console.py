@@ -54,6 +54,8 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "mcp_progress": "waits for {tool} of {server}: {progress}",
     "skill_loaded": "loads the skill {skill} ({source})",
     "model_waits": "waits {seconds} s for the model: {error}",
+    "model_changed": "gets its replies from {model} now",
+    "limit_reached": "has met a limit: limits.{scope}.{limit}",
     "model_gave_up": "gets no reply: {error}",
     "asked_to_stop": "asks {member} to stop",
     "ended": "ended {member}",

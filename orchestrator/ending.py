@@ -40,12 +40,17 @@ def _close_term(parts: LeadParts) -> None:
         parts.background.leadership.end(parts.opened.term)
 
 
-def conclude(parts: LeadParts, code: ExitCode, words: str) -> Ending:
-    """The report is on disk, and a run that is over is ended; `words` are the last of the lead's model."""
-    report = make_report(parts.opened.team, parts.background.tasks, parts.opened.run, words)
+def conclude(parts: LeadParts, code: ExitCode, words: str, *, cut_short: str = "") -> Ending:
+    """The report is on disk, and a run that is over is ended; `words` are the last of the lead's model.
+
+    A run that was `cut_short`, which says why, stays open for a later lead.
+    """
+    tasks, run = parts.background.tasks, parts.opened.run
+    report = make_report(parts.opened.team, tasks, run, words, prices=parts.settings.prices)
+    report = replace(report, cut_short=cut_short)
     if code is ExitCode.DONE and report.tasks and not report.is_whole:
         code = ExitCode.WAITING if report.unverified and not report.failed else ExitCode.FAILED
-    if code in {ExitCode.DONE, ExitCode.FAILED}:
+    if code in {ExitCode.DONE, ExitCode.FAILED} and not cut_short:
         state = "done" if code is ExitCode.DONE else "failed"
         report = replace(report, run=end_run(parts.background, parts.opened.run.id, state))
     save_report(parts.opened.team, report)

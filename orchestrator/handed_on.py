@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from harness.mcp.assemble import named_variables
@@ -15,6 +16,7 @@ def handed_on(settings: Settings, catalogs: Catalogs) -> dict[str, object]:
     """What a teammate cannot read from the team root itself, and the policy of this lead."""
     values = {
         "model.id": settings.model_id,
+        "model.fallback": settings.fallback_model_id,
         "workers.model": settings.worker_model_id,
         "model.api_key": settings.api_key,
         "model.auth_token": settings.auth_token,
@@ -26,6 +28,12 @@ def handed_on(settings: Settings, catalogs: Catalogs) -> dict[str, object]:
         "worktrees.dir": settings.trees_directory,
         "worktrees.setup": list(settings.setup),
         "worktrees.wrong_checkout": settings.wrong_checkout,
+        "prices": list(settings.prices),
+        **{
+            f"limits.{scope}.max_{name}": value
+            for scope in ("task", "member", "team")
+            for name, value in asdict(settings.limits(scope)).items()
+        },
         "mcp.values": {name: list(values) for name, values in settings.mcp_values.items()},
         "mcp.variables": named_variables(catalogs.configured.values(), settings),
     }

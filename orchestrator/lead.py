@@ -11,23 +11,23 @@ import anyio.to_thread
 from coordination.errors import TeamError, first_of
 from coordination.interrupts import take_interrupts
 from coordination.liveness import LOOKS_PER_TTL
-from coordination.protocols import PERSON, TermOver
+from coordination.protocols import TermOver
 from coordination.records import Status
-from harness.loop import Ended, Incoming
+from harness.limits import LimitReached
+from harness.loop import Incoming
 from harness.stop_signals import until_stopped
+from harness.turn import Ended
 from orchestrator.briefs import end_brief, nobody_works_brief
 from orchestrator.confirmation import NotConfirmed
 from orchestrator.ending import conclude, end_run, stop_team_of
 from orchestrator.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of, parting
 from orchestrator.planned import ask_for_members
-from orchestrator.standing import Standing, standing
-from orchestrator.status import open_questions
+from orchestrator.standing import Standing
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Sequence
 
-    from coordination.records import Task
     from orchestrator.confirmation import Confirmation
     from orchestrator.console import Console, Stream
     from orchestrator.interactive.talk import Talk
@@ -62,6 +62,7 @@ class Lead:
         self._scope: anyio.CancelScope | None = None  # of everything but the stop of the team
         self._stopped_by: signal.Signals | None = None
         self._words = ""
+        self._gave_up = ""  # why no model leads any more
         self._finished, self._calls = 0, 0  # tasks, and calls for members since the last of them
 
     async def run(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> Ending:
@@ -76,7 +77,8 @@ class Lead:
             await until_stopped(partial(self._lead_and_stop, conversation, incoming), self._heed)
         except* TeamError as errors:
             raise first_of(errors) from None
-        return conclude(self._parts, after_signal(self._code, self._stopped_by), self._words)
+        code = after_signal(self._code, self._stopped_by)
+        return conclude(self._parts, code, self._words, cut_short=self._gave_up)
 
     async def _lead_and_stop(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> None:
         try:
@@ -92,7 +94,7 @@ class Lead:
                 if self._talk:
                     group.start_soon(self._talk.person.attend, self._talk.lines, self._parts.pulse.ring)
                     group.start_soon(self._talk.keep_glance, self._parts)
-                self._code = await self._lead(conversation, incoming)
+                self._code = await self._lead_or_give_up(conversation, incoming)
                 group.cancel_scope.cancel()
         except* TeamError:
             await self._parts.behind(self._give_up_empty_run)
@@ -104,7 +106,7 @@ class Lead:
 
     def _give_up_empty_run(self) -> None:
         """A run in which nothing was begun does not stand in the way of the next one."""
-        if all(task.status is Status.HELD for task in self._tasks()):
+        if all(task.status is Status.HELD for task in self._parts.tasks()):
             end_run(self._parts.background, self._parts.opened.run.id, "stopped")
 
     # beside the conversation
@@ -160,15 +162,29 @@ class Lead:
 
     # the conversation
 
+    async def _lead_or_give_up(
+        self, conversation: Conversation | None, incoming: Sequence[Incoming]
+    ) -> ExitCode:
+        """A model that does not answer ends the process, not the run: a later lead may reach it."""
+        try:
+            return await self._lead(conversation, incoming)
+        except ModelGaveUp as error:
+            if error.exit_code is ExitCode.USAGE:
+                raise
+            self._gave_up = str(error)
+            return error.exit_code
+
     async def _lead(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> ExitCode:
-        if conversation and incoming:
+        if conversation and (incoming or conversation.agent.has_to_answer):
             await self._turn(conversation, incoming)
         await self._begin_team()
         while True:
             seen = self._parts.pulse.count
             if await self._take_mail(conversation):
                 continue
-            state = await self._parts.behind(self._standing)
+            state = await self._parts.behind(self._parts.standing)
+            if limit := self._parts.limits.met(by_members=state is Standing.STUCK):
+                raise ModelGaveUp(cause=limit, exit_code=ExitCode.LIMIT)
             if self._talk and conversation:
                 if self._talk.person.has_left:
                     return parting(state)
@@ -189,7 +205,8 @@ class Lead:
 
     async def _answer(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
         outcome = await conversation.agent.run(incoming)
-        if outcome.ended is Ended.GAVE_UP and not self._talk:
+        is_limit = isinstance(outcome.error, LimitReached)
+        if is_limit or (outcome.ended is Ended.GAVE_UP and not self._talk):
             raise ModelGaveUp(cause=outcome.why, exit_code=code_of(outcome.error))
         if outcome.ended is Ended.GAVE_UP:
             self._console.say(f"leadhand: the model gives no reply: {outcome.why}")
@@ -197,7 +214,7 @@ class Lead:
 
     async def _attend(self, state: Standing, conversation: Conversation) -> None:
         """The lead's model hears once of a standstill; then it is the person's turn."""
-        tasks = await self._parts.behind(self._tasks)
+        tasks = await self._parts.behind(self._parts.tasks)
         told = (state, sum(task.status.is_final for task in tasks))
         if not tasks or state in {Standing.GOING, Standing.WAITING} or told == self._told:
             return
@@ -232,7 +249,7 @@ class Lead:
     async def _begin_team(self) -> None:
         """The turn is over: what it made may be claimed, and who it asked for starts if the person agrees."""
         parts = self._parts
-        tasks = await parts.behind(self._tasks)
+        tasks = await parts.behind(self._parts.tasks)
         agreed = None
         if parts.host.waiting:
             working = await parts.behind(parts.host.working)
@@ -252,19 +269,6 @@ class Lead:
             self._parts.host.launch_waiting(agreed)
             self._parts.background.runs.update(self._parts.opened.run.id, confirmed=True, workers=agreed)
 
-    def _tasks(self) -> list[Task]:
-        return self._parts.background.tasks.all(self._parts.opened.run.id)
-
-    def _standing(self) -> Standing:
-        parts = self._parts
-        questions = (asked.question for asked in open_questions(parts.background))
-        return standing(
-            self._tasks(),
-            members={member.name: member.role for member in parts.supervisor.living()},
-            asked={question.task for question in questions if question.task and question.reviewer == PERSON},
-            held_up=parts.grounds.integration.held_up,
-        )
-
     async def _is_over(self, state: Standing, conversation: Conversation | None) -> bool:
         if conversation and (conversation.jobs.running or conversation.jobs.has_news):
             return False
@@ -274,7 +278,7 @@ class Lead:
 
     async def _call_for_members(self, conversation: Conversation | None) -> bool:
         """Those who left were asked for again; False when nobody is missing, or nobody that came did help."""
-        tasks = await self._parts.behind(self._tasks)
+        tasks = await self._parts.behind(self._parts.tasks)
         finished = sum(task.status.is_final for task in tasks)
         self._calls = self._calls + 1 if finished == self._finished else 1
         self._finished = finished
@@ -288,7 +292,7 @@ class Lead:
         return True
 
     async def _last_words(self, state: Standing, conversation: Conversation | None) -> ExitCode:
-        tasks = await self._parts.behind(self._tasks)
+        tasks = await self._parts.behind(self._parts.tasks)
         if conversation and tasks:
             await self._turn(conversation, [Incoming(text=end_brief(tasks, state), kind="event")])
         if state is Standing.WAITING:

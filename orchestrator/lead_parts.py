@@ -12,20 +12,19 @@ from coordination.interrupts import ask_to_interrupt
 from coordination.liveness import Beat
 from coordination.mail_positions import account_of
 from coordination.mailbox import Inbox
-from coordination.records import MemberState
+from coordination.protocols import PERSON
 from coordination.schedule_rules import Rank
 from coordination.sweep import Sweep
 from coordination.wakeup import Wakeup
 from harness.assembly import (
     agent_settings,
-    make_compactor,
-    make_model,
     policy_of,
     result_limits,
     tool_context,
     workspace_tools,
 )
 from harness.catalogs import pinned_catalogs
+from harness.context.resume import left_behind
 from harness.extras import Extras
 from harness.gates import LeaseGate
 from harness.loop import Agent
@@ -34,7 +33,6 @@ from harness.off_loop import OffLoop
 from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
-from harness.results import ResultFiles
 from harness.sources import Sources
 from harness.tool_pool import ToolPool
 from harness.tools.background import Background, BackgroundLimits
@@ -43,23 +41,25 @@ from harness.tools.mail import TeamInbox, mail_journal, send_message
 from harness.tools.schedule import schedule_tools
 from harness.tools.tasks import Planning, board_tools, planning_tools
 from harness.tools.team import lead_tools
-from orchestrator.briefs import present_state
+from harness.tools.todo import todo_write
 from orchestrator.cron import Cron
 from orchestrator.grounds import Grounds
 from orchestrator.handed_on import handed_on
 from orchestrator.launchers.local import LocalLauncher
+from orchestrator.lead_mind import LeadMind, LimitWatch
 from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
+from orchestrator.standing import Standing, standing
+from orchestrator.status import open_questions
 from orchestrator.supervisor import Supervisor
 from orchestrator.worktree_tool import create_worktree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from coordination.records import Task
     from coordination.stores import Stores
-    from harness.context.compactor import Compactor
     from harness.loop import Inbox as Box
-    from harness.recovery import Waiting
     from harness.settings import Settings
     from orchestrator.opening import Opened
     from workspace.desk import Desk
@@ -109,49 +109,57 @@ class LeadParts:
         account = account_of(opened.team.directory, self._former_leads())
         secrets = [*settings.secrets(), *secrets_of(self._catalogs.configured.values(), settings)]
         self.journal = mail_journal(opened.team, self.bearer, account, secrets=secrets)
+        self.left = left_behind(
+            opened.team.directory, account.journal, account.offset, path_of=layout.journal
+        )
         inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.grounds = Grounds(opened, settings, self.background)
-        self._agent: Agent | None = None
+        self.limits = LimitWatch(opened, settings)
 
     def conversation(self, *, on_text: Callable[[str], None], person: Box | None = None) -> Conversation:
         """The agent of the lead; a person who sits at it is one of its boxes. Raises CredentialsMissing."""
-        model = make_model(
-            self.settings, on_wait=self._tell_wait, before_call=lambda: self.off_loop(self.stores.check_term)
-        )
         desk = self.grounds.desk(self.stores)
-        work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=model, run=self.opened.run.id)
         events = EventsAbout(
             self.stores.events,
             lambda: {"run": self.opened.run.id, "task": desk.task.id if desk.task else None},
         )
-        compactor = make_compactor(
-            self.settings,
-            model,
-            ResultFiles(self.opened.team.directory, layout.outputs(self.bearer)),
-            events,
-            state=partial(self.off_loop, self._present_state),
-        )
+        mind = LeadMind(self.opened, self.settings, self.stores, events, off_loop=self.off_loop)
+        work = LeadWork(self.stores, desk, off_loop=self.off_loop, meter=mind.model, run=self.opened.run.id)
         jobs = self._jobs(desk)
         boxes: list[Box] = [*([person] if person else []), self.inbox, jobs, self._cron()]
         news = Sources(*boxes, until_on=self._until_on)
         extras = self._extras(work)
-        pool = self._pool(work, compactor, news, extras=extras, jobs=jobs)
+        pool = self._pool(work, mind, news, extras=extras, jobs=jobs)
         self.interrupt = pool.interrupt
-        agent = Agent(
-            model=model,
+        mind.agent = agent = Agent(
+            model=mind.model,
             pool=pool,
             inbox=news,
             journal=self.journal,
             system=lambda: system_prompt(self._situation(pool, desk, extras)),
             settings=agent_settings(self.settings, self.opened.run.model),
-            compactor=compactor,
+            compactor=mind.compactor,
             events=events,
             on_text=on_text,
         )
         extras.join(agent, pool)
         return Conversation(agent=agent, work=work, jobs=jobs, news=news, extras=extras)
+
+    def tasks(self) -> list[Task]:
+        """The tasks of the run."""
+        return self.background.tasks.all(self.opened.run.id)
+
+    def standing(self) -> Standing:
+        """Whether the run goes on, waits, or is over."""
+        questions = (asked.question for asked in open_questions(self.background))
+        return standing(
+            self.tasks(),
+            members={member.name: member.role for member in self.supervisor.living()},
+            asked={question.task for question in questions if question.task and question.reviewer == PERSON},
+            held_up=self.grounds.integration.held_up,
+        )
 
     def _extras(self, work: LeadWork) -> Extras:
         return Extras(
@@ -187,25 +195,18 @@ class LeadParts:
             await self.pulse.wait(seen, 1.0)
             seen = self.pulse.count
 
-    def _tell_wait(self, waiting: Waiting) -> None:
-        self.stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
-
     def _former_leads(self) -> Iterator[str]:
         """Mail goes on where the last of these that wrote a journal had read to."""
         return (layout.bearer("lead", term) for term in range(self.opened.term - 1, 0, -1))
 
-    def _present_state(self) -> str:
-        run, stores = self.opened.run, self.stores
-        alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
-        return present_state(run, stores.tasks.all(run.id), alive)
-
     def _pool(
-        self, work: LeadWork, compactor: Compactor, news: Sources, *, extras: Extras, jobs: Background
+        self, work: LeadWork, mind: LeadMind, news: Sources, *, extras: Extras, jobs: Background
     ) -> ToolPool:
         planning = Planning(run=self.opened.run.id, checks=tuple(self.opened.run.checks), made=lambda _: None)
         tools = [
             *workspace_tools(self.settings, jobs),
-            compact_tool(compactor.ask),
+            compact_tool(mind.compactor.ask),
+            todo_write(mind.note_todos),
             *board_tools(self.stores.tasks, self.off_loop, work, run=lambda: self.opened.run.id),
             *planning_tools(self.stores.tasks, self.off_loop, planning),
             *schedule_tools(self.stores.schedule, self.off_loop, partial(_origin, news)),

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
+from harness.limits import LimitReached
 from harness.model import CredentialsMissing, CredentialsRefused, UnknownModel
 from orchestrator.standing import Standing
 
@@ -22,6 +23,7 @@ class ExitCode(IntEnum):
     FAILED = 1  # the team failed or left tasks open
     USAGE = 2  # usage, configuration or trust
     WAITING = 3  # for a person
+    LIMIT = 4  # a limit was reached
     INTERRUPTED = 130
     TERMINATED = 143
 
@@ -61,5 +63,7 @@ def parting(state: Standing) -> ExitCode:
 
 def code_of(error: TeamError | None) -> ExitCode:
     """Of a run whose model gave no reply: wrong settings are the person's to mend."""
+    if isinstance(error, LimitReached):
+        return ExitCode.LIMIT
     wrong = isinstance(error, CredentialsMissing | CredentialsRefused | UnknownModel)
     return ExitCode.USAGE if wrong else ExitCode.FAILED

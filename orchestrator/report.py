@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from coordination import layout
-from coordination.events import EventTail
 from coordination.numbered_log import pretty
 from coordination.records import Status, Task
 from coordination.usage import Usage
+from harness.ledger import Ledger
+from harness.prices import PriceTable
 from orchestrator.story import SENT_BACK, Step, held_up, story
 
 if TYPE_CHECKING:
@@ -48,8 +46,11 @@ class Report:
     tasks: tuple[Task, ...]
     steps: tuple[Step, ...]
     usage: dict[str, Usage]  # by name of member
+    usd: dict[str, float] = field(default_factory=dict)  # likewise, as far as prices are known
+    models: dict[str, list[str]] = field(default_factory=dict)  # likewise, those that answered
     words: str = ""  # the lead's own summary
     held: Mapping[str, str] = field(default_factory=dict)  # task to why the queue waits for a person
+    cut_short: str = ""  # why the run did not come to its end
 
     @property
     def is_whole(self) -> bool:
@@ -86,28 +87,23 @@ def _is_unverified(task: Task) -> bool:
     return task.status is Status.COMPLETED and not proven and task.merged is None
 
 
-def make_report(team: Team, store: TaskStore, run: Run, words: str = "") -> Report:
-    """The report of a run, read from disk alone."""
+def make_report(
+    team: Team, store: TaskStore, run: Run, words: str = "", *, prices: Iterable[str] = ()
+) -> Report:
+    """The report of a run, read from disk alone; money by the price table."""
+    ledger = Ledger(team.directory, PriceTable(prices), run=run.id)
+    ledger.refresh()
     tasks = tuple(store.all(run.id))
     return Report(
         run=run,
         tasks=tasks,
         steps=tuple(step for step in story(team, store, tasks) if step.event in TOLD),
-        usage=usage_by_member(EventTail(team.directory).read_new(), run.id),
+        usage={name: ledger.usage["member", name] for name in ledger.names("member")},
+        usd={name: ledger.usd["member", name] for name in ledger.names("member")},
+        models={name: sorted(models) for name, models in ledger.models.items()},
         words=words,
         held=held_up(team),
     )
-
-
-def usage_by_member(events: Iterable[dict[str, Any]], run: str) -> dict[str, Usage]:
-    """What each name used in model calls for that run, the first caller first."""
-    used: dict[str, Usage] = {}
-    for event in events:
-        if event.get("action") == "model_call" and event.get("run") == run:
-            name = str(event.get("who", "")).partition("~")[0]
-            with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
-                used[name] = used.get(name, Usage()) + msgspec.convert(event.get("usage"), Usage)
-    return used
 
 
 def save_report(team: Team, report: Report) -> None:
@@ -133,7 +129,10 @@ def to_json(report: Report) -> dict[str, Any]:
             name: {field: getattr(used, field) for field in Usage.__struct_fields__}
             for name, used in report.usage.items()
         },
+        "usd": {name: round(usd, 6) for name, usd in report.usd.items()},
+        "models": report.models,
         "summary": report.words,
+        "cut_short": report.cut_short,
     }
 
 
@@ -150,6 +149,8 @@ def _head(report: Report) -> str:
         lines.append(f"{done} of {live} tasks done and merged")
     else:
         lines.append("no task was needed")
+    if report.cut_short:
+        lines += ["", f"cut short: {report.cut_short}"]
     if report.words:
         lines += ["", report.words]
     return "\n".join(lines)
@@ -167,16 +168,20 @@ def _story(report: Report) -> str:
 def _by_member(report: Report) -> str:
     if not report.usage:
         return ""
-    rows = [f"  {'':<12}{'calls':>7}{'in':>10}{'cached':>10}{'out':>8}  completed"]
+    rows = [f"  {'':<12}{'calls':>7}{'in':>10}{'cached':>10}{'out':>8}{'USD':>9}  completed"]
     for name, used in report.usage.items():
         done = [
             task.subject for task in report.tasks if task.owner == name and task.status is Status.COMPLETED
         ]
         rows.append(
             f"  {name:<12}{used.calls:>7}{used.input_tokens:>10}{used.cache_read_tokens:>10}"
-            f"{used.output_tokens:>8}  {', '.join(done) or '-'}"
+            f"{used.output_tokens:>8}{_money(report.usd.get(name, 0.0)):>9}  {', '.join(done) or '-'}"
         )
     return "\n".join(["use of the model (tokens):", *rows])
+
+
+def _money(usd: float) -> str:
+    return f"{usd:.4f}" if usd else "-"
 
 
 def _where(report: Report) -> str:

@@ -20,6 +20,7 @@ from orchestrator.console import Console, Stream
 from orchestrator.ending import end_run
 from orchestrator.lead import Lead
 from orchestrator.lead_parts import LeadParts
+from orchestrator.money import with_limits
 from orchestrator.opening import Opened, make_team, open_again, open_goal
 from orchestrator.planned import ask_for_members, create_planned
 from orchestrator.proposal import Proposal
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from coordination.records import Member, Task
+    from harness.loop import Agent
     from harness.settings import Settings
     from orchestrator.console import Listener
     from orchestrator.interactive.talk import Talk
@@ -112,7 +114,7 @@ def settings_of(root: Path, options: RunOptions) -> Settings:
         raise ModelMissing(what="MODEL_ID is not set: name the model to call")
     if not (settings.api_key or settings.auth_token):
         raise ModelMissing(what="ANTHROPIC_API_KEY is not set: there is no key for the model")
-    return settings
+    return with_limits(settings)
 
 
 class Session:
@@ -151,7 +153,8 @@ class Session:
             for asked in stores.requests.open()
             if asked.question.kind == "plan"
         ]
-        brief = resumed_brief(run, stores.tasks.all(run.id), stores.roster.all(), questions)
+        tasks = stores.tasks.all(run.id)
+        brief = resumed_brief(run, tasks, stores.roster.all(), questions) if tasks else goal_brief(run)
         return self._finish(anyio.run(self._with_model, brief))
 
     def _announce(self, verb: str) -> None:
@@ -165,8 +168,18 @@ class Session:
         lead = self._lead()
         person = self._talk.person if self._talk else None
         conversation = self._parts.conversation(on_text=self._write, person=person)
+        incoming = await self._first_words(conversation.agent, brief)
         with self._talk.lines.shown() if self._talk else nullcontext():
-            return await lead.run(conversation, [Incoming(text=brief)])
+            return await lead.run(conversation, incoming)
+
+    async def _first_words(self, agent: Agent, brief: str) -> list[Incoming]:
+        """What starts the conversation; nothing where that of an earlier lead of the run goes on."""
+        left, run = self._parts.left, self._opened.run
+        if left.about == run.id and left.messages:
+            await agent.go_on(left)
+            return []
+        await agent.begin(run.goal, about=run.id)
+        return [Incoming(text=brief)]
 
     async def _without_model(self) -> Ending:
         wanted = self._options.workers or self._opened.run.workers

@@ -179,7 +179,8 @@ class Compactor:
             self._events.record("summary_failed", error=str(error))
             return FAILED
         usage = {name: getattr(reply.usage, name) for name in Usage.__struct_fields__}
-        self._events.record("model_call", usage=usage, tools=[], model=reply.model, purpose="summary")
+        facts = {"model": reply.model, "purpose": "summary"}
+        self._events.record("model_call", usage=usage, tools=[], **facts)
         return reply.text or FAILED
 
     async def _keep(self, name: str, text: str) -> Path:

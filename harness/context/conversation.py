@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 REQUEST_KIND = "user"  # of the lines that have instruction rank
+TODO_TOOL = "todo_write"
+MAIL_KIND = "mail"  # of the lines that are deliveries
 
 
 class Conversation:
@@ -21,6 +23,10 @@ class Conversation:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.requests: list[str] = []  # with instruction rank, in order
+        self.about = ""  # the task or run that it is held for
+        self.todos: list[dict[str, Any]] = []  # as the model last wrote them
+        self.rounds_without_todos = 0  # since it did, or since the conversation began
+        self.unanswered: list[str] = []  # mail that the model has not answered yet
         self.characters = 0  # of the messages; an image counts as what it costs
 
     @classmethod
@@ -37,28 +43,60 @@ class Conversation:
     def take(self, line: dict[str, Any]) -> None:
         """Go on by what the line says: user-side lines gather in one message, results first."""
         match line["kind"]:
-            case "conversation":
-                self._begin(line)
+            case "conversation" | "context" | "withdrawn" | "todos":
+                self._change(line)
             case "assistant":
-                content = [block for block in line["content"] if not is_blank(block)]
-                if content:
-                    self.messages.append({"role": "assistant", "content": content})
-                    self._weigh(content)
+                self._say([block for block in line["content"] if not is_blank(block)])
             case "tool_results":
+                self._count_round()
                 self._user_message()["content"][:0] = line["content"]
                 self._weigh(line["content"])
+            case kind:
+                text = line.get("text")
+                self._hear(text, is_request=REQUEST_KIND in {kind, line.get("rank")})
+                if kind == MAIL_KIND and text:
+                    self.unanswered.append(text)
+
+    def _change(self, line: dict[str, Any]) -> None:
+        match line["kind"]:
+            case "conversation":
+                self._begin(line)
             case "context":
                 self._shrink(line)
             case "withdrawn":
                 self._withdraw(line["texts"])
-            case kind:
-                self._hear(line.get("text"), is_request=REQUEST_KIND in {kind, line.get("rank")})
+            case "todos":
+                self.todos = list(line["todos"])
+
+    def _say(self, content: list[Block]) -> None:
+        self.unanswered = []
+        if content:
+            self.messages.append({"role": "assistant", "content": content})
+            self._weigh(content)
 
     def _begin(self, line: dict[str, Any]) -> None:
         """A conversation begins: empty, or with what one of before had come to."""
+        self.about = line.get("about", "")
+        self.todos = list(line.get("todos", ()))
+        self.rounds_without_todos = line.get("rounds_without_todos", 0)
         self.messages = list(line.get("messages", ()))
         self.requests = list(line.get("requests", ()))
+        self.unanswered = list(line.get("unanswered", ()))
         self._weigh_all()
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of the line with which another process goes on with it."""
+        names = ("about", "messages", "requests", "unanswered", "todos", "rounds_without_todos")
+        return {name: value for name in names if (value := getattr(self, name))}
+
+    @property
+    def calls_todos(self) -> bool:
+        """True when the last reply wrote the todo list."""
+        last = [message for message in self.messages[-2:] if message["role"] == "assistant"][-1:]
+        return any(block.get("name") == TODO_TOOL for message in last for block in message["content"])
+
+    def _count_round(self) -> None:
+        self.rounds_without_todos = 0 if self.calls_todos else self.rounds_without_todos + 1
 
     def _hear(self, text: object, *, is_request: bool) -> None:
         if not isinstance(text, str) or not text.strip():

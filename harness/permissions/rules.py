@@ -52,8 +52,9 @@ DEFAULTS: Mapping[str, Default] = {
         name: Default(Verdict.ALLOW)
         for name in (
             *("create_task", "update_task", "claim_task", "complete_task", "get_task", "list_tasks"),
-            *("compact", "list_teammates", "request_plan", "review_plan", "submit_plan", "request_shutdown"),
-            *("create_worktree", "list_background", "tail_background", "kill_background"),
+            *("compact", "todo_write", "create_worktree"),
+            *("list_teammates", "request_plan", "review_plan", "submit_plan", "request_shutdown"),
+            *("list_background", "tail_background", "kill_background"),
             *("schedule_cron", "list_crons", "cancel_cron"),
         )
     },

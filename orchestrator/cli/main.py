@@ -38,6 +38,7 @@ VERBS = (
     ("look", "mail", "look", "what a member has received"),
     ("look", "plan", "look", "the plans of a task and what was decided"),
     ("look", "logs", "look", "what a process wrote to its log"),
+    ("look", "usage", "usage", "tokens, cache hits and money, by member and task"),
     ("look", "background", "background", "commands that run beside the conversations"),
     ("team", "init", "init", "make this repository's team directory, propose its settings"),
     ("team", "worker", "run", "join the team by hand, in this terminal"),

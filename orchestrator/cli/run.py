@@ -16,6 +16,25 @@ if TYPE_CHECKING:
     from orchestrator.session import RunOptions
 
 
+def limit_options(verb: Callable[..., object]) -> Callable[..., object]:
+    """Limits for the whole team; further ones are settings."""
+    for option in (
+        click.option("--max-usd", type=float, help="Stop the team at so much money (exit code 4)."),
+        click.option("--max-tokens", type=int, help="Stop the team at so many tokens."),
+        click.option("--max-minutes", type=float, help="Stop the team after so much time."),
+    ):
+        verb = option(verb)
+    return verb
+
+
+def limit_flags(
+    max_usd: float | None, max_tokens: int | None, max_minutes: float | None
+) -> dict[str, object]:
+    """The limits as settings."""
+    given = {"usd": max_usd, "tokens": max_tokens, "minutes": max_minutes}
+    return {f"limits.team.max_{name}": value for name, value in given.items()}
+
+
 def consent_options(verb: Callable[..., object]) -> Callable[..., object]:
     """The options by which a person agrees beforehand."""
     for option in (
@@ -39,6 +58,7 @@ def consent_options(verb: Callable[..., object]) -> Callable[..., object]:
 @click.option("--tasks", "tasks_file", type=click.Path(path_type=Path), help="Run the tasks of a YAML file.")
 @click.option("--model", help="Model of the lead (MODEL_ID).")
 @click.option("--worker-model", help="Model of teammates; without it the lead's.")
+@limit_options
 @consent_options
 @team_option
 def run(  # noqa: PLR0913 - one parameter per option of the command
@@ -53,6 +73,9 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     as_json: bool,
     no_input: bool,
     mcp_config: tuple[str, ...],
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_minutes: float | None,
     team_directory: Path | None,
 ) -> int:
     """Start a lead with GOAL; it plans, starts teammates, and brings their work to a branch."""
@@ -66,7 +89,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         yes=yes,
         as_json=as_json,
         no_input=no_input,
-        flags={"mcp.config": list(mcp_config) or None},
+        flags={"mcp.config": list(mcp_config) or None, **limit_flags(max_usd, max_tokens, max_minutes)},
     )
     return start_run(options, goal=_goal(goal, goal_file, tasks_file), tasks_file=tasks_file)
 
@@ -88,6 +111,7 @@ def _goal(goal: str | None, goal_file: Path | None, tasks_file: Path | None) -> 
 
 @click.command()
 @click.option("--model", help="Model of the lead from now on (MODEL_ID).")
+@limit_options
 @consent_options
 @team_option
 def resume(  # noqa: PLR0913 - likewise
@@ -98,6 +122,9 @@ def resume(  # noqa: PLR0913 - likewise
     as_json: bool,
     no_input: bool,
     mcp_config: tuple[str, ...],
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_minutes: float | None,
     team_directory: Path | None,
 ) -> int:
     """Go on with the open run as its next lead, from what is on disk."""
@@ -110,7 +137,7 @@ def resume(  # noqa: PLR0913 - likewise
         yes=yes,
         as_json=as_json,
         no_input=no_input,
-        flags={"mcp.config": list(mcp_config) or None},
+        flags={"mcp.config": list(mcp_config) or None, **limit_flags(max_usd, max_tokens, max_minutes)},
     )
     return resume_run(options)
 

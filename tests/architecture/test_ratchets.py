@@ -28,10 +28,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # are half of workspace.
 PACKAGES = {
     "coordination": 8200,
-    "harness": 10900,
+    "harness": 11750,
     "workspace": 4120,
-    "agent_worker": 1500,
-    "orchestrator": 7410,
+    "agent_worker": 1650,
+    "orchestrator": 7750,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -148,6 +148,17 @@ class Stage:
         file.write_text(yaml.safe_dump(list(tasks)), encoding="utf-8")
         return self.start("run", "--tasks", str(file), "--workers", str(workers), *options)
 
+    def pause(self, seconds: float) -> None:
+        """Let the team play on for so long, as where the moment of what follows is random."""
+        SystemClock().sleep(seconds)
+
+    def kill(self, pid: int) -> None:
+        """That process is gone, as by `kill -9`."""
+        process = psutil.Process(pid)
+        process.kill()
+        with suppress(psutil.Error):
+            process.wait(PATIENCE_SECONDS)
+
     def let_go(self) -> None:
         """Commands that wait go on."""
         (self.place / "go").touch()

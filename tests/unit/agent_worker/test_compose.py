@@ -38,6 +38,7 @@ TOOLS = [
     "get_task",
     "claim_task",
     "complete_task",
+    "todo_write",
     "submit_plan",
     "send_message",
 ]

@@ -55,6 +55,12 @@ rules:
 - {when: {last_user: over}, fault: overloaded}
 - {when: {last_user: rate}, fault: rate_limited}
 - {when: {last_user: broken}, fault: broken}
+- {when: {last_user: no money}, fault: spend_limit}
+- {when: {last_user: too much}, fault: too_long}
+- {when: {last_user: too many bytes}, fault: too_large}
+- {when: {last_user: half a call}, call: {bash: {command: rm -rf build}}, fault: half_call}
+- {when: {last_user: a page}, fault: web_page}
+- {when: {last_user: slow down}, fault: overloaded, retry_after_seconds: 7}
 - {when: {last_user: flaky}, times: 2, fault: cut}
 - {when: {last_user: flaky}, say: at last}
 - {when: {last_user: silence}, delay_seconds: 600, say: too late}
@@ -177,11 +183,35 @@ async def test_a_reply_goes_back_into_the_next_request_as_it_came(model: Model) 
         ("over", ModelBusy),
         ("rate", ModelBusy),
         ("broken", ModelBusy),
+        ("no money", SpendLimitReached),
+        ("too much", PromptTooLong),
+        ("too many bytes", PromptTooLong),
+        ("half a call", ImproperEnd),
+        ("a page", ImproperEnd),
         ("sing", ModelRefused),
     ],
 )
 async def test_each_fault_is_told_apart(model: Model, text: str, expected: type[NoReply]) -> None:
     assert type(await failure(model, asks(text))) is expected
+
+
+@pytest.mark.parametrize(("text", "overloaded"), [("over", True), ("event", True), ("rate", False)])
+async def test_an_overload_is_known_as_one_also_inside_a_stream(
+    model: Model, text: str, *, overloaded: bool
+) -> None:
+    error = await failure(model, asks(text))
+    assert isinstance(error, ModelBusy)
+    assert error.overloaded is overloaded
+
+
+async def test_an_overload_says_how_long_to_wait(model: Model) -> None:
+    error = await failure(model, asks("slow down"))
+    assert isinstance(error, ModelBusy)
+    assert error.retry_after_seconds == 7
+
+
+async def test_tokens_are_counted(model: Model) -> None:
+    assert 20 < (await model.count(asks("word " * 20)) or 0) < 60
 
 
 async def test_an_unknown_model_is_named_with_what_there_is(model: Model) -> None:
@@ -250,6 +280,13 @@ async def test_a_stream_that_broke_twice_is_asked_for_again(server: ScriptedServ
     async with connected(server.url) as model:
         patient = RecoveringModel(model, sleep=lambda _: anyio.lowlevel.checkpoint())
         assert (await ask(patient, "flaky")).text == "at last"
+
+
+async def test_who_does_not_count_says_nothing() -> None:
+    for answer in (http(404, "<html>nothing</html>"), http(200, "<html>login</html>", "text/html")):
+        with raw_server(answer) as address:
+            async with connected(address) as model:
+                assert await model.count(asks("x")) is None
 
 
 async def test_silence_longer_than_agreed_is_a_failure(server: ScriptedServer) -> None:

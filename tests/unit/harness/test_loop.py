@@ -11,8 +11,9 @@ from coordination.usage import Usage
 from harness.context.conversation import Conversation, history
 from harness.context.messages import OUTCOME_UNKNOWN
 from harness.journal import read
-from harness.loop import Ended, Incoming
+from harness.loop import Incoming
 from harness.model import CredentialsRefused, ImproperEnd, Reply
+from harness.turn import Ended
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, calls, says
 
 if TYPE_CHECKING:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from coordination import layout
 from coordination.protocols import TermOver
 from harness.model import (
     CredentialsMissing,
@@ -16,7 +19,11 @@ from harness.model import (
     UnknownModel,
 )
 from harness.recovery import ATTEMPTS, GiveUp, RecoveringModel, Retry, Waiting, classify
+from harness.throttle import Throttle
 from tests.support.model import FakeModel, asks, says
+
+if TYPE_CHECKING:
+    from coordination.team_root import Team
 
 PASSING: list[NoReply] = [
     ModelBusy(status=429, cause="x"),
@@ -115,6 +122,69 @@ async def test_a_reply_out_of_room_is_asked_once_more_with_twice_the_room() -> N
 async def test_a_second_reply_out_of_room_is_handed_on_as_it_is() -> None:
     model = FakeModel(*[says("ha", stop_reason="max_tokens")] * 2)
     assert (await RecoveringModel(model).reply(asks("go"), lambda _: None)).is_cut
+
+
+OVERLOAD = ModelBusy(status=529, cause="x", overloaded=True)
+
+
+@pytest.mark.anyio
+async def test_five_overloads_wait_longer_and_longer_and_go_over_to_the_fallback() -> None:  # S13
+    naps, changes = Naps(), list[str]()
+    model = FakeModel(*[OVERLOAD] * 4, says("here"), says("there"))
+    patient = RecoveringModel(
+        model, fallback="small", on_model=changes.append, sleep=naps, jitter=lambda: 0.0, now=lambda: 1.0
+    )
+    assert (await patient.reply(asks("go"), lambda _: None)).text == "here"
+    assert naps.seconds == [0.5, 1.0, 2.0, 4.0]
+    await patient.reply(asks("go"), lambda _: None)
+    assert [request.model for request in model.requests] == ["scripted"] * 2 + ["small"] * 4
+    assert changes == ["small"]
+
+
+@pytest.mark.anyio
+async def test_the_fallback_has_three_attempts_of_its_own() -> None:  # S13
+    model = FakeModel(*[OVERLOAD] * 5)
+    with pytest.raises(ModelBusy):
+        await RecoveringModel(model, fallback="small", sleep=Naps(), now=lambda: 1.0).reply(
+            asks("go"), lambda _: None
+        )
+    assert len(model.requests) == 2 + ATTEMPTS
+
+
+@pytest.mark.anyio
+async def test_the_way_back_to_the_first_model_is_told_too() -> None:
+    changes, time = list[str](), iter([0.0] * 6 + [700.0] * 9)
+    model = FakeModel(OVERLOAD, OVERLOAD, says("a"), says("b"), says("c"))
+    patient = RecoveringModel(
+        model, fallback="small", on_model=changes.append, sleep=Naps(), now=lambda: next(time)
+    )
+    for _ in range(3):
+        await patient.reply(asks("go"), lambda _: None)
+    assert changes == ["small", "scripted"]
+
+
+@pytest.mark.anyio
+async def test_members_back_off_together(team: Team) -> None:
+    alice, bob = (Throttle(team.directory, layout.THROTTLE, who) for who in ("alice~1", "bob~1"))
+    naps, signs = Naps(), list[str]()
+    of_bob = RecoveringModel(
+        FakeModel(says("a"), says("b"), says("c")), throttle=bob, sleep=naps, jitter=lambda: 1.0
+    )
+    await of_bob.reply(asks("go"), signs.append)
+    limited = FakeModel(ModelBusy(status=429, cause="x", retry_after_seconds=8.0), says("here"))
+    await RecoveringModel(limited, throttle=alice, sleep=Naps()).reply(asks("go"), lambda _: None)
+    await of_bob.reply(asks("go"), signs.append)
+    await of_bob.reply(asks("go"), signs.append)
+    assert naps.seconds == [10.0]  # with jitter, so that not all come back at once
+    assert signs == ["a", "", "b", "c"]
+
+
+@pytest.mark.anyio
+async def test_a_broken_connection_is_nobody_else_s_matter(team: Team) -> None:
+    alice = Throttle(team.directory, layout.THROTTLE, "alice~1")
+    model = FakeModel(ModelUnreachable(address="a", cause="x"), says("here"))
+    await RecoveringModel(model, throttle=alice, sleep=Naps()).reply(asks("go"), lambda _: None)
+    assert team.directory.names(layout.THROTTLE) == []
 
 
 @pytest.mark.anyio

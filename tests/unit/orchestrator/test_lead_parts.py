@@ -19,6 +19,7 @@ from orchestrator.lead import Lead
 from orchestrator.lead_parts import LeadParts
 from orchestrator.opening import Opened
 from orchestrator.outcome import ExitCode
+from orchestrator.report import render
 from tests.support.console import ScriptedConsole
 from tests.support.people import claimant, comes_alive, leads, stores_of
 from tests.support.repository import Repository
@@ -48,6 +49,7 @@ TOOLS = [
     "tail_background",
     "kill_background",
     "compact",
+    "todo_write",
     "list_tasks",
     "get_task",
     "claim_task",
@@ -288,6 +290,13 @@ async def test_an_interrupted_run_can_be_resumed(parts: LeadParts, lead: Lead, c
     task = puts_up(parts.stores, parts.opened.run)
     assert await ends(lead, code) == (code, "open")
     assert parts.stores.tasks.get(task.id).status is Status.PENDING
+
+
+async def test_a_run_that_was_cut_short_stays_open_and_says_why(parts: LeadParts) -> None:
+    ending = conclude(parts, ExitCode.FAILED, "", cut_short="no model answers")
+    assert (ending.code, ending.report.run.state) == (ExitCode.FAILED, "open")
+    assert "cut short: no model answers" in render(ending.report)
+    assert "`leadhand resume` goes on" in render(ending.report)
 
 
 async def test_the_end_leaves_a_report_and_no_claimable_task(parts: LeadParts, lead: Lead) -> None:

@@ -12,7 +12,7 @@ from coordination.events import EventLog
 from coordination.records import Run, Status, Task, TaskResult
 from coordination.task_drafts import TaskDraft
 from coordination.usage import Usage
-from orchestrator.report import Report, make_report, render, save_report, to_json, usage_by_member
+from orchestrator.report import Report, make_report, render, save_report, to_json
 from tests.support.people import a_task, claimant, comes_alive, leads, stores_of
 
 if TYPE_CHECKING:
@@ -129,11 +129,11 @@ def test_usage_adds_up_by_name_over_incarnations_and_whatever_a_clock_says(
     call = {"calls": 1, "input_tokens": 10, "output_tokens": 2}
     for who in ("lead~1", "alice~2", "alice~5"):
         EventLog(team.directory, clock, who).record("model_call", run=run.id, usage=call)
+    EventLog(team.directory, clock, "bob~1").record("model_call", usage=call, run="run_00000009")
     used = make_report(team, lead.tasks, run).usage
     assert used["alice"] == Usage(calls=2, input_tokens=20, output_tokens=4)
     assert used["lead"].calls == 1
-    other = {"action": "model_call", "who": "bob~1", "run": "run_00000009", "usage": call}
-    assert usage_by_member([other], run.id) == {}
+    assert "bob" not in used
 
 
 def test_a_story_is_told_in_the_order_of_the_versions_where_a_clock_jumped_back(
@@ -152,13 +152,23 @@ def test_a_story_is_told_in_the_order_of_the_versions_where_a_clock_jumped_back(
     assert [step.event for step in steps] == ["claim", "refuse", "release"]
 
 
-def test_usage_in_a_damaged_event_costs_no_report() -> None:
-    odd = [
-        {"action": "model_call", "who": "alice~2", "run": RUN.id, "usage": usage}
-        for usage in ({"cost": 1}, None, "x", {})
-    ]
-    good = {"action": "model_call", "who": "alice~2", "run": RUN.id, "usage": {"calls": 1}}
-    assert usage_by_member([*odd, good], RUN.id)["alice"].calls == 1
+def test_usage_in_a_damaged_event_costs_no_report(team: Team, lead: Stores) -> None:
+    run, log = opened(lead), EventLog(team.directory, team.clock, "alice~2")
+    for usage in ({"calls": "x"}, None, "x", {}, {"calls": 1}):
+        log.record("model_call", usage=usage, run=run.id)
+    assert make_report(team, lead.tasks, run).usage["alice"].calls == 1
+
+
+def test_money_is_told_by_the_price_table_with_the_models_that_answered(team: Team, lead: Stores) -> None:
+    run = opened(lead)
+    usage = {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 100_000, "cache_read_tokens": 1_000_000}
+    log = EventLog(team.directory, team.clock, "alice~2")
+    for model in ("big-2", "other"):
+        log.record("model_call", usage=usage, run=run.id, model=model)
+    report = make_report(team, lead.tasks, run, prices=["big 3 15"])
+    assert report.usd["alice"] == pytest.approx(3 + 1.5 + 0.3)
+    assert report.models["alice"] == ["big-2", "other"]
+    assert "4.8000" in render(report)
 
 
 def test_the_table_shows_what_each_member_used_and_completed(team: Team, lead: Stores) -> None:
@@ -167,7 +177,7 @@ def test_the_table_shows_what_each_member_used_and_completed(team: Team, lead: S
     usage = {"calls": 3, "input_tokens": 400, "cache_read_tokens": 5000, "output_tokens": 60}
     EventLog(team.directory, team.clock, "alice~2").record("model_call", run=run.id, usage=usage)
     row = next(line for line in render(make_report(team, lead.tasks, run)).splitlines() if "5000" in line)
-    assert row.split() == ["alice", "3", "400", "5000", "60", "Round", "money"]
+    assert row.split() == ["alice", "3", "400", "5000", "60", "-", "Round", "money"]
 
 
 def test_the_report_lies_beside_the_run_as_json(team: Team, lead: Stores) -> None:

@@ -12,8 +12,9 @@ from harness.context.conversation import Conversation
 from harness.context.gauge import ContextLimits
 from harness.context.messages import fault, text_of
 from harness.journal import read
-from harness.loop import Ended, Incoming
+from harness.loop import Incoming
 from harness.model import ImproperEnd, PromptTooLong, Reply
+from harness.turn import Ended
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, calls, says
 
 if TYPE_CHECKING:

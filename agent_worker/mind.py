@@ -1,0 +1,149 @@
+"""What thinks in a teammate: its model, its conversation, and what must not be lost of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent_worker.briefing import present_state
+from coordination import layout
+from coordination.records import MemberState
+from harness.assembly import agent_settings, make_compactor, make_model
+from harness.budget import Budget
+from harness.loop import Agent
+from harness.prompt import Role, Situation, system_prompt
+from harness.results import ResultFiles
+from harness.throttle import Throttle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from agent_worker.lease_keeper import LeaseKeeper
+    from agent_worker.plan_gate import PlanOfTask
+    from coordination.events import EventsAbout
+    from coordination.records import Member
+    from coordination.stores import Stores
+    from harness.journal import Journal
+    from harness.loop import Inbox
+    from harness.off_loop import OffLoop
+    from harness.recovery import Waiting
+    from harness.settings import Settings
+    from harness.tool_pool import ToolPool
+    from workspace.desk import Desk
+
+
+class Mind:
+    """The model of one teammate and the agent that it drives. Raises CredentialsMissing."""
+
+    def __init__(  # noqa: PLR0913 - the composition root names every part once
+        self,
+        member: Member,
+        settings: Settings,
+        *,
+        stores: Stores,
+        events: EventsAbout,
+        keeper: LeaseKeeper,
+        off_loop: OffLoop,
+        extras: Callable[[], Sequence[str]],
+        run: str,
+    ) -> None:
+        """`extras` are the sections of the prompt on skills and servers; use counts for `run`."""
+        assert member.incarnation is not None
+        self._member = member
+        self._incarnation = member.incarnation
+        self._settings = settings
+        self._stores = stores
+        self._keeper = keeper
+        self._off_loop = off_loop
+        self._extras = extras
+        self._bearer = layout.bearer(member.name, member.incarnation)
+        self._throttle = Throttle(stores.team.directory, layout.THROTTLE, self._bearer)
+        team = stores.team
+        self._events = events
+        self.model = make_model(
+            settings,
+            self._throttle,
+            budget=Budget(settings, team.directory, team.clock, member=member.name, run=run),
+            task=lambda: self._agent.conversation.about if self._agent else "",
+            on_wait=self._tell_wait,
+            on_model=self._tell_model,
+            before_call=partial(off_loop, stores.roster.check_newest, member.name, member.incarnation),
+        )
+        self._agent: Agent | None = None
+
+    @property
+    def messages(self) -> Sequence[dict[str, Any]]:
+        """What the model has seen and said."""
+        return self._agent.messages if self._agent else ()
+
+    def make_agent(
+        self,
+        desk: Desk,
+        plan: PlanOfTask,
+        pool: ToolPool,
+        *,
+        inbox: Inbox,
+        journal: Journal,
+        stopping: Callable[[], bool],
+    ) -> Agent:
+        """The agent, with the tools of `pool`."""
+        directory, events = self._stores.team.directory, self._events
+        compactor = make_compactor(
+            self._settings,
+            self.model,
+            ResultFiles(directory, layout.outputs(self._bearer)),
+            events,
+            state=partial(self._present_state, desk, plan),
+            on_text=lambda _: self._keeper.checkpoint(),
+        )
+        self._agent = Agent(
+            model=self.model,
+            pool=pool,
+            inbox=inbox,
+            journal=journal,
+            system=lambda: system_prompt(self._situation(desk, pool.names)),
+            settings=agent_settings(self._settings, self._member.model),
+            compactor=compactor,
+            events=events,
+            on_text=lambda _: self._keeper.checkpoint(),
+            stopping=stopping,
+        )
+        return self._agent
+
+    async def note_todos(self, todos: list[dict[str, Any]]) -> None:
+        """The todo list is durable."""
+        if self._agent:
+            await self._agent.note_todos(todos)
+
+    def close(self) -> None:
+        """The others wait no longer for what this one was told."""
+        self._throttle.leave()
+
+    async def _present_state(self, desk: Desk, plan: PlanOfTask) -> str:
+        if desk.task is None:
+            return ""
+        team = await self._off_loop(self._stores.roster.all)
+        alive = [member for member in team if member.state is MemberState.ALIVE]
+        todos = self._agent.conversation.todos if self._agent else []
+        return present_state(desk.task, desk.tree, await plan.state(), alive, todos)
+
+    def _tell_model(self, model: str) -> None:
+        self._stores.roster.update(self._member.name, self._incarnation, model=model)
+        self._stores.events.record("model_changed", model=model)
+
+    def _tell_wait(self, waiting: Waiting) -> None:
+        self._keeper.checkpoint()
+        self._stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
+
+    def _situation(self, desk: Desk, tools: Sequence[str]) -> Situation:
+        task = desk.task
+        return Situation(
+            role=Role.TEAMMATE,
+            name=self._member.name,
+            task=task.id if task else None,
+            tools=tools,
+            workspace=str(desk.tree) if task else None,
+            plan_required=self._member.plan_required or bool(task and task.plan_required),
+            extras=self._extras(),
+        )

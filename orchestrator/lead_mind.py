@@ -1,0 +1,103 @@
+"""What thinks in a lead: its model within limits, what a summary puts back, and limits that were met."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from coordination import layout
+from coordination.events import EventTail
+from coordination.records import MemberState
+from harness.assembly import make_compactor, make_model
+from harness.budget import Budget, Stopwatch
+from harness.limits import Spent, reached
+from harness.results import ResultFiles
+from harness.throttle import Throttle
+from orchestrator.briefs import present_state
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordination.events import EventsAbout
+    from coordination.stores import Stores
+    from harness.context.compactor import Compactor
+    from harness.loop import Agent
+    from harness.metered_model import MeteredModel
+    from harness.off_loop import OffLoop
+    from harness.recovery import Waiting
+    from harness.settings import Settings
+    from orchestrator.opening import Opened
+
+OUT_OF = "{who} has met a limit: limits.{scope}.{limit}; raise it, then `leadhand resume` goes on"
+
+
+class LimitWatch:
+    """Limits that stop a run although its lead asks nothing of its model."""
+
+    def __init__(self, opened: Opened, settings: Settings) -> None:
+        self._limits = settings.limits("team")
+        self._stopwatch = Stopwatch(opened.team.clock)
+        self._tail = EventTail(opened.team.directory)
+        self._tail.read_new()  # what was met before this lead is over
+
+    def met(self, *, by_members: bool) -> str:
+        """The limit met since this lead began: of the team's time, or by a member that left for it."""
+        over_time = reached(Spent(minutes=self._stopwatch.minutes()), self._limits)
+        if over_time and over_time.startswith("max_minutes"):
+            return OUT_OF.format(who="the team", scope="team", limit=over_time)
+        events = self._tail.read_new() if by_members else []
+        left = [event for event in events if event.get("action") == "limit_reached"]
+        return OUT_OF.format_map(left[-1]) if left else ""
+
+
+class LeadMind:
+    """The model of a lead and what belongs to its conversation. Raises CredentialsMissing."""
+
+    def __init__(
+        self, opened: Opened, settings: Settings, stores: Stores, events: EventsAbout, *, off_loop: OffLoop
+    ) -> None:
+        self._opened = opened
+        self._settings = settings
+        self._stores = stores
+        self._off_loop = off_loop
+        self._bearer = layout.bearer("lead", opened.term)
+        self.agent: Agent | None = None
+        team = opened.team
+        self.model: MeteredModel = make_model(
+            settings,
+            Throttle(team.directory, layout.THROTTLE, self._bearer),
+            budget=Budget(settings, team.directory, team.clock, member="lead", run=opened.run.id),
+            task=lambda: "",
+            on_wait=self._tell_wait,
+            on_model=self._tell_model,
+            before_call=partial(off_loop, stores.check_term),
+        )
+        self.compactor: Compactor = make_compactor(
+            settings,
+            self.model,
+            ResultFiles(team.directory, layout.outputs(self._bearer)),
+            events,
+            state=partial(off_loop, self._present_state),
+        )
+
+    @property
+    def messages(self) -> Sequence[dict[str, Any]]:
+        """What the model has seen and said."""
+        return self.agent.messages if self.agent else ()
+
+    async def note_todos(self, todos: list[dict[str, Any]]) -> None:
+        """The todo list is durable."""
+        if self.agent:
+            await self.agent.note_todos(todos)
+
+    def _present_state(self) -> str:
+        run, stores = self._opened.run, self._stores
+        alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
+        todos = self.agent.conversation.todos if self.agent else []
+        return present_state(run, stores.tasks.all(run.id), alive, todos)
+
+    def _tell_model(self, model: str) -> None:
+        self._stores.events.record("model_changed", model=model)
+
+    def _tell_wait(self, waiting: Waiting) -> None:
+        self._stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))

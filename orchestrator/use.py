@@ -1,0 +1,82 @@
+"""What a run used of its models: by turn, task, member and team, in tokens and money."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from coordination.events import EventTail
+from coordination.usage import Usage
+from harness.ledger import Ledger
+from harness.prices import PriceTable
+
+if TYPE_CHECKING:
+    from coordination.records import Run
+    from coordination.stores import Stores
+    from harness.settings import Settings
+
+
+def used(stores: Stores, run: Run | None, settings: Settings) -> dict[str, Any]:
+    """The use of the run, for programs and `render`; nothing without a run."""
+    of_run = run.id if run else ""
+    ledger = Ledger(stores.team.directory, PriceTable(settings.prices), run=of_run)
+    ledger.refresh()
+    subjects = {task.id: task.subject for task in stores.tasks.all(run.id)} if run else {}
+    return {
+        "run": run.id if run else None,
+        "team": _facts(ledger, "team", ""),
+        "members": {
+            name: {**_facts(ledger, "member", name), "models": sorted(ledger.models[name])}
+            for name in ledger.names("member")
+        },
+        "tasks": {
+            name: {**_facts(ledger, "task", name), "subject": subjects[name]}
+            for name in ledger.names("task")
+            if name in subjects
+        },
+        "unpriced": sorted(ledger.unpriced),
+        "limits": {scope: asdict(settings.limits(scope)) for scope in ("task", "member", "team")},
+        "turns": [_turn(event) for event in _calls(stores, of_run)],
+    }
+
+
+def render(facts: dict[str, Any]) -> str:
+    """The use for a person."""
+    if not facts["members"]:
+        return "no model was called yet"
+    rows = [f"{'':<24}{'turns':>6}{'in':>10}{'cached':>10}{'written':>10}{'out':>8}{'USD':>10}"]
+    rows += [_row(name, use) for name, use in facts["members"].items()]
+    rows += [_row(f"{name} {use['subject']}"[:23], use) for name, use in facts["tasks"].items()]
+    rows.append(_row("the team", facts["team"]))
+    if facts["unpriced"]:
+        rows.append(f"without a price, and not in USD: {', '.join(facts['unpriced'])} (setting `prices`)")
+    limits = [
+        f"limits.{scope}.max_{name} {value:g}"
+        for scope, of in facts["limits"].items()
+        for name, value in of.items()
+        if value is not None
+    ]
+    rows.append(f"limits: {', '.join(limits) or 'none set'}")
+    return "\n".join(rows)
+
+
+def _facts(ledger: Ledger, scope: str, name: str) -> dict[str, Any]:
+    use = ledger.usage[scope, name]
+    tokens = {field: getattr(use, field) for field in Usage.__struct_fields__ if field != "calls"}
+    return {"turns": use.calls, **tokens, "usd": round(ledger.usd[scope, name], 6)}
+
+
+def _row(name: str, use: dict[str, Any]) -> str:
+    return (
+        f"{name:<24}{use['turns']:>6}{use['input_tokens']:>10}{use['cache_read_tokens']:>10}"
+        f"{use['cache_write_tokens']:>10}{use['output_tokens']:>8}{use['usd']:>10.4f}"
+    )
+
+
+def _calls(stores: Stores, run: str) -> list[dict[str, Any]]:
+    events = EventTail(stores.team.directory).read_new()
+    return [event for event in events if event.get("action") == "model_call" and event.get("run") == run]
+
+
+def _turn(event: dict[str, Any]) -> dict[str, Any]:
+    return {name: event.get(name) for name in ("at", "who", "task", "model", "usage")}

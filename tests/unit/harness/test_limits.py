@@ -1,0 +1,146 @@
+"""Money by the price table, what each scope used, and the stop when a limit is reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination.events import EventLog
+from coordination.usage import Usage
+from harness.budget import Budget
+from harness.ledger import Ledger
+from harness.limits import LimitReached, Limits, Spent, reached
+from harness.loop import Incoming
+from harness.prices import BadPrice, PriceTable, parse_price
+from harness.settings import Settings
+from harness.turn import Ended
+from tests.support.model import AgentUnderTest, FakeModel, asks, calls, says
+
+if TYPE_CHECKING:
+    from coordination.team_root import Team
+    from tests.support.clock import FakeClock
+
+RUN = "run_00000001"
+MILLION = Usage(calls=1, input_tokens=1_000_000)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def used(team: Team, who: str, usage: Usage, *, model: str = "big", task: str = "", run: str = RUN) -> None:
+    fields = {name: getattr(usage, name) for name in Usage.__struct_fields__}
+    EventLog(team.directory, team.clock, who).record(
+        "model_call", usage=fields, model=model, task=task or None, run=run
+    )
+
+
+def test_a_line_of_the_table_has_two_prices_or_four() -> None:
+    assert parse_price("big 3 15")[1].of(
+        Usage(
+            input_tokens=1_000_000,
+            output_tokens=1_000_000,
+            cache_read_tokens=1_000_000,
+            cache_write_tokens=1_000_000,
+        )
+    ) == pytest.approx(3 + 15 + 0.3 + 3.75)
+    assert parse_price("big 1 2 3 4")[1].cache_write == 4
+
+
+@pytest.mark.parametrize("line", ["big", "big 1", "big 1 2 3", "big a b", "big -1 2", "big nan 2", ""])
+def test_a_line_that_is_no_price_is_refused(line: str) -> None:
+    with pytest.raises(BadPrice):
+        PriceTable([line])
+
+
+def test_a_model_goes_by_the_longest_name_it_begins_with() -> None:
+    table = PriceTable(["big 3 15", "big-fast 6 30"])
+    assert table.cost("big-2026", MILLION) == 3
+    assert table.cost("big-fast-2026", MILLION) == 6
+    assert table.cost("small", MILLION) is None
+
+
+def test_a_limit_is_reached_when_it_is_used_up_and_says_what_was_used() -> None:
+    assert reached(Spent(turns=2), Limits(turns=3)) is None
+    assert reached(Spent(turns=3), Limits(turns=3)) == "max_turns 3 (3 used)"
+    assert reached(Spent(usd=5.5), Limits(usd=5)) == "max_usd 5 (5.5 used)"
+    assert reached(Spent(turns=10**9, tokens=10**9, usd=1e9, minutes=1e9), Limits()) is None
+
+
+def test_a_ledger_adds_up_by_member_task_and_team_over_incarnations_and_hosts(team: Team) -> None:
+    ledger = Ledger(team.directory, PriceTable(["big 3 15"]), run=RUN)
+    used(team, "alice~2", MILLION, task="task_1")
+    used(team, "alice~5", MILLION, task="task_2")
+    used(team, "bob~3", MILLION, task="task_1", model="other")
+    used(team, "bob~3", MILLION, run="run_00000002")
+    ledger.refresh()
+    used(team, "bob~3", MILLION, task="task_1")
+    ledger.refresh()
+    assert ledger.spent("member", "alice") == Spent(turns=2, tokens=2_000_000, usd=6)
+    assert ledger.spent("task", "task_1") == Spent(turns=3, tokens=3_000_000, usd=6)
+    assert ledger.spent("team", "") == Spent(turns=4, tokens=4_000_000, usd=9)
+    assert (ledger.unpriced, ledger.models["bob"]) == ({"other"}, {"big", "other"})
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("limit", "scope"),
+    [
+        ({"team_max_turns": 3}, "team"),
+        ({"team_max_tokens": 3_000_000}, "team"),
+        ({"team_max_usd": 9.0}, "team"),
+        ({"member_max_turns": 1}, "member"),
+        ({"task_max_usd": 6.0}, "task"),
+    ],
+)
+async def test_each_scope_has_limits_of_its_own(
+    team: Team, clock: FakeClock, limit: dict[str, float], scope: str
+) -> None:
+    settings = Settings(prices=("big 3 15",), **limit)
+    budget = Budget(settings, team.directory, clock, member="alice", run=RUN)
+    model = budget.limit(FakeModel(says("a")), lambda: "task_1")
+    used(team, "bob~3", MILLION, task="task_1")
+    used(team, "bob~3", MILLION)
+    assert (await model.reply(asks("go"), lambda _: None)).text == "a"
+    used(team, "alice~2", MILLION, task="task_1")
+    with pytest.raises(LimitReached) as caught:
+        await model.reply(asks("go"), lambda _: None)
+    assert caught.value.scope == scope
+    assert "`leadhand resume` goes on" in str(caught.value)
+
+
+@pytest.mark.anyio
+async def test_minutes_count_from_the_begin_of_a_task_and_of_a_member(team: Team, clock: FakeClock) -> None:
+    task = "task_1"
+    settings = Settings(task_max_minutes=10, member_max_minutes=25)
+    budget = Budget(settings, team.directory, clock, member="alice", run=RUN)
+    model = budget.limit(FakeModel(*[says("a")] * 5), lambda: task)
+    await model.reply(asks("go"), lambda _: None)
+    clock.advance(9 * 60)
+    await model.reply(asks("go"), lambda _: None)
+    task = "task_2"
+    await model.reply(asks("go"), lambda _: None)
+    clock.advance(9 * 60)
+    await model.reply(asks("go"), lambda _: None)
+    clock.advance(2 * 60)
+    with pytest.raises(LimitReached, match=r"limits\.task\.max_minutes 10"):
+        await model.reply(asks("go"), lambda _: None)
+    task = "task_3"
+    clock.advance(9 * 60)
+    with pytest.raises(LimitReached, match=r"limits\.member\.max_minutes 25"):
+        await model.reply(asks("go"), lambda _: None)
+
+
+@pytest.mark.anyio
+async def test_a_turn_that_meets_a_limit_ends_as_such_and_is_on_record(team: Team) -> None:
+    limit = LimitReached(scope="team", what="max_turns 1 (1 used)")
+    under = AgentUnderTest(team, FakeModel(calls("look"), limit))
+    outcome = await under.agent.run([Incoming(text="go")])
+    assert (outcome.ended, outcome.error) == (Ended.LIMIT, limit)
+    assert under.events.lines[-1] == {
+        "action": "limit_reached",
+        "scope": "team",
+        "limit": "max_turns 1 (1 used)",
+    }
