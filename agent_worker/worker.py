@@ -14,6 +14,7 @@ from coordination.errors import TeamError, first_of
 from coordination.mail_lines import BRANCH_MOVED, UNDELIVERABLE
 from coordination.mail_positions import DELIVERY_KIND
 from coordination.records import PlanState, Status
+from harness.anthropic_model import load_sdk
 from harness.context.conversation import REQUEST_KIND
 from harness.loop import Ended, Incoming
 from harness.stop_signals import until_stopped
@@ -98,6 +99,7 @@ class Worker:
             self._scope = group.cancel_scope
             group.start_soon(self._lookout.keep_looking)
             group.start_soon(self._background.serve)
+            group.start_soon(load_sdk)
             group.start_soon(self._beside)
             try:
                 await self._serve()

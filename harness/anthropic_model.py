@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 SILENCE_SECONDS = 90.0
 
 
+async def load_sdk() -> None:
+    """The SDK is loaded, which takes seconds, beside whatever else the process does meanwhile."""
+    await to_thread.run_sync(importlib.import_module, "harness.anthropic_call", abandon_on_cancel=True)
+
+
 class AnthropicModel:
     """A Model on a server; one per process, made after any fork."""
 
@@ -32,7 +37,7 @@ class AnthropicModel:
 
     async def warm_up(self) -> None:
         """The SDK is loaded, which takes seconds, without holding up the event loop."""
-        await to_thread.run_sync(importlib.import_module, "harness.anthropic_call")
+        await load_sdk()
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         """As `Model.reply`. One attempt; a reply without its last events raises ImproperEnd."""
