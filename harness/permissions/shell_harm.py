@@ -23,6 +23,7 @@ SYSTEM = frozenset(
 )
 DEVICES = frozenset({"null", "stdout", "stderr", "stdin", "tty", "zero", "full", "random", "urandom", "fd"})
 FORK_BOMB = re.compile(r"(?<![^\s(){};&|])([^\s(){};&|]++)\s*+\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
+_GIT_WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 _DEPTH = 8  # of shells inside shells
 
 # Programs that run another one: the options that take a value, and the arguments before the command.
@@ -91,7 +92,8 @@ def _harm(words: list[str], command: Command, here: str, depth: int) -> str | No
         return "writes to a raw device"
     if not words:
         return None
-    return _harm_by_name(words) or _harm_by_target(words, here) or _harm_inside(words, command, depth)
+    by_itself = _harm_by_name(words) or _harm_to_stash(words) or _harm_by_target(words, here)
+    return by_itself or _harm_inside(words, command, depth)
 
 
 def _harm_by_name(words: list[str]) -> str | None:
@@ -105,6 +107,19 @@ def _harm_by_name(words: list[str]) -> str | None:
     if name == "mkfs" or name.startswith(("mkfs.", "mke2fs")):
         return "makes a file system"
     return None
+
+
+def _harm_to_stash(words: list[str]) -> str | None:
+    """All worktrees of a repository share one stash, so a `pop` takes what another put there."""
+    if words[0] != "git":
+        return None
+    rest = list(words[1:])
+    while rest and rest[0].startswith("-"):
+        if rest.pop(0) in _GIT_WITH_VALUE and rest:
+            rest.pop(0)
+    if rest[:1] != ["stash"] or rest[1:2] in (["list"], ["show"]):
+        return None
+    return "touches the stash, which all worktrees share; commit in your own tree instead"
 
 
 def _harm_by_target(words: list[str], here: str) -> str | None:

@@ -41,7 +41,7 @@ def test_a_tree_is_detached_at_its_base_and_complete(repository: Repository, tre
     assert trees.lease_problem(path, repository.head()) is None
 
 
-def test_five_processes_make_five_trees_at_the_same_moment(repository: Repository) -> None:
+def test_five_processes_make_five_trees_at_the_same_moment(repository: Repository) -> None:  # S17
     command = [sys.executable, "-c", ONE_OF_FIVE, str(repository.path)]
     five = [
         subprocess.Popen([*command, f"w{n}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -63,7 +63,7 @@ def test_five_processes_make_five_trees_at_the_same_moment(repository: Repositor
 
 def test_a_name_that_is_taken_is_refused_and_its_tree_left_alone(
     repository: Repository, trees: Worktrees
-) -> None:
+) -> None:  # S19
     path = trees.create("fix", base=repository.head())
     repository.write({"work": "in progress"}, at=path)
     with pytest.raises(WorktreeExists):

@@ -40,6 +40,18 @@ def test_the_project_runs_in_the_tree_of_the_task_and_in_that_of_its_checks(stag
     assert last == "10"
     assert stage.person.git("show", f"{task.merged}:a.py").split()[4] == task.id
     assert [check.output for check in (task.result and task.result.checks) or ()] == ["mine", ""]
+    (kept,) = stage.events("tree_kept")  # `tool` is ignored by git and is nowhere else
+    assert (kept["code"], kept["why"].endswith("ignores: tool")) == ("ignored_files", True)
+
+
+def test_the_tree_of_merged_work_is_gone_at_the_end_of_the_run(staged: Stages) -> None:
+    stage = staged(SHOWS_VARIABLES.replace("cat tool; ", ""))
+    ended = stage.start_tasks({**SET_A, "checks": ["done"]}).end()
+    assert ended.code == 0, ended
+    task = stage.task("set a")
+    assert [event["task"] for event in stage.events("tree_removed")] == [task.id]
+    assert not (stage.root / str(task.worktree)).exists()
+    assert stage.person.git("rev-parse", task.branch or "") == task.commit
 
 
 def test_a_set_up_that_fails_shows_its_log_and_counts_no_attempt(staged: Stages) -> None:
