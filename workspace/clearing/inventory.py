@@ -94,7 +94,7 @@ class Inventory:
         listed = {entry.path: entry for entry in registered_trees(self._git)}
         paths = {path for path in listed if path.parent == self._trees.directory}
         paths |= set(_directories(self._trees.directory))
-        paths |= {self._trees.root / where for where in self._bound}
+        paths |= {Path(os.path.normpath(self._trees.root / where)) for where in self._bound}
         found = [self._tree(path, listed.get(path)) for path in paths]
         there = [tree for tree in found if tree.exists or tree.registered]
         return sorted(there, key=lambda tree: (tree.is_runtimes, tree.name))

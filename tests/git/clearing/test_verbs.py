@@ -80,7 +80,7 @@ def test_trees_outside_the_repository_are_found_too(yard: Yard, monkeypatch: pyt
     task = yard.done()
     assert task.worktree == f"../trees/{name}/{yard.name(task)}"
     assert list(rows(yard, worktrees)) == [yard.name(task)]
-    says(yard, worktrees, "remove", yard.name(task))
+    assert says(yard, worktrees, "remove", yard.name(task)).output == f"{yard.name(task)} is removed\n"
     assert yard.is_gone(task)
 
 
