@@ -78,6 +78,10 @@ class Assignment:
         """The task as it was last seen."""
         return self._desk.task
 
+    def task_id(self) -> str | None:
+        """The id of the task, if there is one."""
+        return self.task.id if self.task else None
+
     def cwd(self) -> Path:
         """The tree of the task. Raises NoWorkingDirectory; there is never another directory instead."""
         try:

@@ -12,6 +12,7 @@ from agent_worker.lookout import Lookout
 from agent_worker.plan_gate import PlanOfTask
 from agent_worker.post import Post
 from agent_worker.shutdown import Shutdown
+from agent_worker.tooling import Tooling
 from agent_worker.worker import Worker
 from coordination import layout
 from coordination.events import EventsAbout
@@ -25,26 +26,16 @@ from harness.assembly import (
     agent_settings,
     make_compactor,
     make_model,
-    policy_of,
-    result_limits,
-    tool_context,
-    workspace_tools,
 )
 from harness.catalogs import pinned_catalogs
 from harness.extras import Extras
-from harness.gates import LeaseGate, PlanGate
 from harness.loop import Agent
 from harness.off_loop import OffLoop
-from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
 from harness.results import ResultFiles
 from harness.sources import Sources
-from harness.tool_pool import ToolPool
 from harness.tools.background import Background, BackgroundLimits
-from harness.tools.mail import send_message
-from harness.tools.tasks import board_tools
-from harness.tools.team import submit_plan
 from workspace.git import Git
 from workspace.workplace import Workplace
 
@@ -56,7 +47,7 @@ if TYPE_CHECKING:
     from harness.metered_model import MeteredModel
     from harness.recovery import Waiting
     from harness.settings import Settings
-    from harness.tool import Guard
+    from harness.tool_pool import ToolPool
     from workspace.desk import Desk, Proof
 
 
@@ -119,10 +110,11 @@ class Teammate:
         )
         inbox = self._post.inbox(self._off_loop)
         self._extras = extras = self._make_extras(assignment)
-        self._pool = pool = self._tool_pool(assignment, plan, background, extras)
+        self._pool = pool = (tooling := self._tooling(extras)).pool(assignment, plan, background)
         lookout = self._lookout(pool)
         news = Sources(inbox, background, until_on=lookout.until_on)
         agent = self._make_agent(model, desk, plan, news)
+        agent.hooks = tooling.turn_hooks(assignment)
         extras.join(agent, pool)
         return Worker(
             stores=self.stores,
@@ -211,6 +203,19 @@ class Teammate:
         is_interrupted = self._pool.is_interrupted if self._pool else False
         return self._shutdown.at_once or self.keeper.is_lost or is_interrupted
 
+    def _tooling(self, extras: Extras) -> Tooling:
+        return Tooling(
+            stores=self.stores,
+            settings=self._settings,
+            member=self._member,
+            checks=self._proof().checks,
+            run=self._present_run,
+            extras=extras.tools,
+            off_loop=self._off_loop,
+            pulse=self._pulse,
+            keeper=self.keeper,
+        )
+
     def _lookout(self, pool: ToolPool) -> Lookout:
         stores, ttl = self._beside, self._settings.lease_ttl_seconds
         return Lookout(
@@ -233,39 +238,6 @@ class Teammate:
             agent=self._member.name,
             cwd=assignment.cwd,
             record=self.stores.events.record,
-        )
-
-    def _tool_pool(
-        self, assignment: Assignment, plan: PlanOfTask, background: Background, extras: Extras
-    ) -> ToolPool:
-        tasks, run = self.stores.tasks, self._present_run
-        tools = [
-            *workspace_tools(self._settings, background),
-            *board_tools(tasks, self._off_loop, assignment, run=run, hand_in_ends_turn=True),
-            submit_plan(plan),
-            send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
-            *extras.tools,
-        ]
-        context = tool_context(
-            self._settings,
-            self._team.directory,
-            outputs=layout.outputs(self.bearer),
-            cwd=assignment.cwd,
-            progress=self.keeper.checkpoint,
-            groups=self.keeper.groups,
-            variables=lambda: assignment.variables,
-        )
-        gates: list[Guard] = [
-            PlanGate(plan.state),
-            LeaseGate(assignment.gate),
-            PermissionGuard(policy_of(self._settings, self._member.role), assignment.cwd),
-        ]
-        return ToolPool(
-            tools,
-            gates,
-            context=context,
-            record=self.stores.events.record,
-            limits=result_limits(self._settings),
         )
 
     def _present_run(self) -> str | None:

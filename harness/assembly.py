@@ -11,8 +11,8 @@ from harness.context.gauge import ContextLimits
 from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.loop import AgentSettings
 from harness.metered_model import MeteredModel
-from harness.permissions.judge import Policy
 from harness.permissions.rules import parse_rules
+from harness.permissions.ruling import Policy
 from harness.recovery import RecoveringModel
 from harness.results import ResultFiles
 from harness.tool import ToolContext
@@ -103,9 +103,14 @@ def workspace_tools(settings: Settings, background: Background | None = None) ->
     return [bash_tool(shell, background.placeholder), *tools, *background_tools(background)]
 
 
-def policy_of(settings: Settings, role: str) -> Policy:
-    """What the calls of this role are judged by. Raises BadRule."""
-    return Policy(rules=parse_rules(allow=settings.allow, ask=settings.ask, deny=settings.deny), role=role)
+def policy_of(settings: Settings, role: str, checks: Mapping[str, str] | None = None) -> Policy:
+    """What the calls of this role are judged by; `checks` are those of the run, if there is one.
+
+    Raises BadRule.
+    """
+    rules = parse_rules(allow=settings.allow, ask=settings.ask, deny=settings.deny)
+    known = (*(checks or settings.checks).values(), *settings.setup)
+    return Policy(rules=rules, role=role, checks=known)
 
 
 def tool_context(  # noqa: PLR0913 - each role gives its own parts by name

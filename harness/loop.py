@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from coordination.errors import TeamError
     from harness.context.compactor import Compactor
+    from harness.hooks.turn import TurnHooks
     from harness.journal import Journal
 
 WINDOW_FULL = "model_context_window_exceeded"  # of a reply that ended because the window was full
@@ -142,6 +143,7 @@ class Agent:
         self._events = events
         self._on_text = on_text
         self.stopping = stopping
+        self.hooks: TurnHooks | None = None  # of the person, around its turns
         self.conversation = conversation or Conversation()
 
     @property
@@ -164,8 +166,14 @@ class Agent:
         Cancelling is safe at any point: a call whose end nobody saw is answered as unknown by the next run.
         """
         await self._close_open_calls()
+        if self.hooks:
+            incoming, refused = await self.hooks.admit(incoming)
+            if refused:
+                return _Turn().outcome(Ended.STOPPED, refused)
         await self._take_in(incoming)
-        turn = _Turn()
+        return await self._rounds(_Turn())
+
+    async def _rounds(self, turn: _Turn) -> TurnOutcome:
         while True:
             await self._take_in(await self._inbox.take())
             if self.stopping():
@@ -207,7 +215,7 @@ class Agent:
             self._compactor.ask()
         uses = reply.tool_uses
         if not uses:
-            return not await self._asked_to_go_on(reply, turn)
+            return not (await self._asked_to_go_on(reply, turn) or await self._kept_going(reply, turn))
         if reply.is_cut:
             results = [_cut_result(use) for use in uses]
         else:
@@ -220,6 +228,14 @@ class Agent:
             return False
         turn.continuations += 1
         await self._write([("continuation", {"text": GO_ON})])
+        return True
+
+    async def _kept_going(self, reply: Reply, turn: _Turn) -> bool:
+        objection = await self.hooks.objection_to_stop(reply.text, turn.vetoes) if self.hooks else ""
+        if not objection:
+            return False
+        turn.vetoes += 1
+        await self._write([("hook", {"text": f"[A hook of the person wants more] {objection}"})])
         return True
 
     def _request(self) -> ModelRequest:
@@ -262,6 +278,7 @@ class _Turn:
     def __init__(self) -> None:
         self.rounds = 0
         self.continuations = 0
+        self.vetoes = 0  # of hooks, to its end
         self._usage = Usage()
         self._text = ""
 

@@ -93,6 +93,7 @@ class ToolContext:
     outputs: OutputFiles
     progress: Callable[[], None] = lambda: None  # a sign of life, called while a long call goes on
     groups: RunningGroups = field(default_factory=RunningGroups)  # of the processes that tools run
+    hidden: Callable[[str], bool] = lambda _: False  # files, by place, that searches pass over
     call_id: str = ""
 
 

@@ -40,11 +40,17 @@ def _close_term(parts: LeadParts) -> None:
         parts.background.leadership.end(parts.opened.term)
 
 
-def conclude(parts: LeadParts, code: ExitCode, words: str) -> Ending:
-    """The report is on disk, and a run that is over is ended; `words` are the last of the lead's model."""
+def conclude(parts: LeadParts, code: ExitCode, words: str, *, was_unasked: bool = False) -> Ending:
+    """The report is on disk, and a run that is over is ended; `words` are the last of the lead's model.
+
+    `was_unasked` says that a call needed the person and nobody could be asked: a run that failed then
+    waits for the person and stays open.
+    """
     report = make_report(parts.opened.team, parts.background.tasks, parts.opened.run, words)
     if code is ExitCode.DONE and report.tasks and not report.is_whole:
         code = ExitCode.WAITING if report.unverified and not report.failed else ExitCode.FAILED
+    if code is ExitCode.FAILED and was_unasked:
+        code = ExitCode.WAITING
     if code in {ExitCode.DONE, ExitCode.FAILED}:
         state = "done" if code is ExitCode.DONE else "failed"
         report = replace(report, run=end_run(parts.background, parts.opened.run.id, state))

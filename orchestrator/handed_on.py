@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.hooks.configured import to_raw
 from harness.mcp.assemble import named_variables
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def handed_on(settings: Settings, catalogs: Catalogs) -> dict[str, object]:
         "worktrees.dir": settings.trees_directory,
         "worktrees.setup": list(settings.setup),
         "worktrees.wrong_checkout": settings.wrong_checkout,
+        "hooks": to_raw(settings.hooks),
         "mcp.values": {name: list(values) for name, values in settings.mcp_values.items()},
         "mcp.variables": named_variables(catalogs.configured.values(), settings),
     }

@@ -11,7 +11,7 @@ import anyio.to_thread
 from coordination.errors import TeamError, first_of
 from coordination.interrupts import take_interrupts
 from coordination.liveness import LOOKS_PER_TTL
-from coordination.protocols import PERSON, TermOver
+from coordination.protocols import TermOver
 from coordination.records import Status
 from harness.loop import Ended, Incoming
 from harness.stop_signals import until_stopped
@@ -21,13 +21,14 @@ from orchestrator.ending import conclude, end_run, stop_team_of
 from orchestrator.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of, parting
 from orchestrator.planned import ask_for_members
 from orchestrator.standing import Standing, standing
-from orchestrator.status import open_questions
+from orchestrator.status import waiting_for_person
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Sequence
 
     from coordination.records import Task
+    from orchestrator.at_terminal import AtTerminal
     from orchestrator.confirmation import Confirmation
     from orchestrator.console import Console, Stream
     from orchestrator.interactive.talk import Talk
@@ -51,6 +52,7 @@ class Lead:
         talk: Talk | None = None,
     ) -> None:
         """`can_wait` says whether a person may answer questions while the run goes on."""
+        self.at_terminal: AtTerminal | None = None  # where questions to the person are shown
         self._parts = parts
         self._console = console
         self._stream = stream
@@ -76,7 +78,8 @@ class Lead:
             await until_stopped(partial(self._lead_and_stop, conversation, incoming), self._heed)
         except* TeamError as errors:
             raise first_of(errors) from None
-        return conclude(self._parts, after_signal(self._code, self._stopped_by), self._words)
+        code, unasked = after_signal(self._code, self._stopped_by), "permission_unasked" in self._stream.heard
+        return conclude(self._parts, code, self._words, was_unasked=unasked)
 
     async def _lead_and_stop(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> None:
         try:
@@ -92,6 +95,8 @@ class Lead:
                 if self._talk:
                     group.start_soon(self._talk.person.attend, self._talk.lines, self._parts.pulse.ring)
                     group.start_soon(self._talk.keep_glance, self._parts)
+                if self.at_terminal:
+                    group.start_soon(self.at_terminal.run)
                 self._code = await self._lead(conversation, incoming)
                 group.cancel_scope.cancel()
         except* TeamError:
@@ -257,11 +262,10 @@ class Lead:
 
     def _standing(self) -> Standing:
         parts = self._parts
-        questions = (asked.question for asked in open_questions(parts.background))
         return standing(
             self._tasks(),
             members={member.name: member.role for member in parts.supervisor.living()},
-            asked={question.task for question in questions if question.task and question.reviewer == PERSON},
+            asked=waiting_for_person(parts.background),
             held_up=parts.grounds.integration.held_up,
         )
 
