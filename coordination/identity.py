@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 
 import msgspec
 
@@ -19,4 +19,4 @@ class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 def new_id(prefix: str) -> str:
     """A fresh id of 8 hex digits behind its prefix: `task_1f3a09bc`."""
-    return f"{prefix}_{os.urandom(4).hex()}"
+    return f"{prefix}_{secrets.token_hex(4)}"

@@ -73,7 +73,7 @@ rules:
       - update_task: {task_id: '${shop}', add_blocked_by: ['${money}', '${basket}', '${invoice}']}
       - spawn_teammate: {name: dora}
       - spawn_teammate: {name: eli}
-  - when: {system: role=lead, last_user: nobody_works, tools_called: '(?<!spawn_teammate)$'}
+  - when: {system: role=lead, last_user: nobody_works, last_result: ^$}
     call: [spawn_teammate: {name: fay}, spawn_teammate: {name: gil}]
 """
 TASKS = {
