@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -131,9 +132,13 @@ def _foreign(root: Path) -> Iterator[Path]:
 
 def _is_ours(path: Path, root: Path) -> bool:
     name = path.relative_to(root).as_posix()
-    if path.is_dir():
+    try:  # one look: it may be made or removed at this moment
+        is_directory = stat.S_ISDIR(path.stat().st_mode)
+    except FileNotFoundError:
+        return True
+    if is_directory:
         return any(f"{made}/".startswith(f"{name}/") for made in _MADE)
-    return name in _TRACKED or path.name.startswith(layout.TEMPORARY) or not path.exists()
+    return name in _TRACKED or path.name.startswith(layout.TEMPORARY)
 
 
 def _refuse_link(path: Path) -> None:
