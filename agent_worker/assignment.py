@@ -62,6 +62,7 @@ class Assignment:
     ) -> None:
         """`former` is the dead process of the same name that this one goes on for."""
         self.asked_lead = False  # the model sent the lead a message since this was last cleared
+        self.untrusted: Callable[[], str] = lambda: ""  # what the conversation holds from elsewhere
         self._stores = stores
         self._pulse = pulse
         self._desk = desk
@@ -133,6 +134,12 @@ class Assignment:
         required = await self._plan.state() is not PlanState.NOT_REQUIRED
         return briefing(task, self._desk.tree, checks_of(task, self._proof), plan_required=required)
 
+    async def inherited_mark(self, task: Task) -> str:
+        """What the work that the task builds on has from elsewhere; empty when nothing."""
+        blockers = [await self._off_loop(self._stores.tasks.get, blocker) for blocker in task.blocked_by]
+        marks = (blocker.result.untrusted for blocker in blockers if blocker.result)
+        return next(filter(None, marks), "")
+
     async def _sit_down(self, task: Task) -> Task:
         self._keeper.holds(task.id, task.token)
         self._stores.events.record("claimed", task=task.id, subject=task.subject, token=task.token)
@@ -199,7 +206,7 @@ class Assignment:
     def _hand_in(self, summary: str) -> HandedIn:
         task = self._desk.task
         try:
-            return self._desk.complete(summary, self._meter.total)
+            return self._desk.complete(summary, self._meter.total, untrusted=self.untrusted())
         except StaleToken as error:  # too late: the commit is kept for the lead to look at
             if task:
                 self._stores.events.record("late_result", task=task.id, subject=task.subject, why=str(error))
@@ -255,6 +262,8 @@ class Assignment:
 
     def _report(self, task: Task, kind: str, text: str) -> None:
         marks = {"task": task.id, "subject": task.subject, "commit": task.commit or ""}
+        if why := self.untrusted():
+            marks["untrusted"] = why
         self._stores.outbox.send("lead", text, type=kind, metadata=marks)
 
     def heard_sent(self, to: str) -> None:

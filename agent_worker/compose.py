@@ -116,6 +116,7 @@ class Teammate:
         agent = self._make_agent(model, desk, plan, news)
         agent.hooks = tooling.turn_hooks(assignment)
         extras.join(agent, pool)
+        assignment.untrusted = lambda: agent.conversation.untrusted
         return Worker(
             stores=self.stores,
             pulse=self._pulse,
@@ -211,6 +212,7 @@ class Teammate:
             checks=self._proof().checks,
             run=self._present_run,
             extras=extras.tools,
+            agent=extras.agent,
             off_loop=self._off_loop,
             pulse=self._pulse,
             keeper=self.keeper,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from harness.assembly import policy_of, result_limits, tool_context, workspace_tools
+from harness.assembly import mark_of, policy_of, result_limits, tool_context, workspace_tools
 from harness.gates import LeaseGate, PlanGate
 from harness.hooks.gate import HookGate
 from harness.hooks.hook_set import HookSet, surroundings
 from harness.hooks.turn import TurnHooks
+from harness.permissions.ground import ground_now
 from harness.permissions.guard import PermissionGuard
 from harness.permissions.questions import Patience, PersonAsked
 from harness.tool_pool import ToolPool
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from agent_worker.plan_gate import PlanOfTask
     from coordination.records import Member
     from coordination.stores import Stores
+    from harness.loop import Agent
     from harness.off_loop import OffLoop
     from harness.pulse import Pulse
     from harness.settings import Settings
@@ -43,6 +46,7 @@ class Tooling:
     checks: Mapping[str, str]
     extras: Sequence[Tool]  # of skills and of servers
     run: Callable[[], str | None]  # the open one
+    agent: Callable[[], Agent | None]  # whose conversation it is, once it is put together
     off_loop: OffLoop  # for `stores`
     pulse: Pulse
     keeper: LeaseKeeper
@@ -53,9 +57,15 @@ class Tooling:
         context = self._context(assignment)
         hooks, person = self._hooks(context), self._person(assignment)
         gates: list[Guard] = [
-            PlanGate(plan.state),
+            PlanGate(plan, partial(ground_now, assignment.cwd, self.stores.team.root), policy.checks),
             LeaseGate(assignment.gate),
-            PermissionGuard(policy, assignment.cwd, person, root=self.stores.team.root),
+            PermissionGuard(
+                policy,
+                assignment.cwd,
+                person,
+                root=self.stores.team.root,
+                mark=partial(mark_of, self.agent, self.settings),
+            ),
             HookGate(hooks, person, task=assignment.task_id),
         ]
         return ToolPool(
@@ -85,6 +95,7 @@ class Tooling:
             progress=self.keeper.checkpoint,
             groups=self.keeper.groups,
             variables=lambda: assignment.variables,
+            agent=self.agent,
         )
 
     def _tools(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> list[Tool]:

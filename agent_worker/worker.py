@@ -185,9 +185,11 @@ class Worker:
         """Turn after turn until the task is no longer this teammate's to work on."""
         await self._agent.begin(f"{task.id}: {task.subject}")
         text, kind = await self._assignment.brief(task), REQUEST_KIND
+        inherited = await self._assignment.inherited_mark(task)
+        mark = {"untrusted": inherited} if inherited else {}
         while text and not self._lookout.shutdown.asked:
             self._assignment.asked_lead = False
-            outcome = await self._agent.run([Incoming(text=text, kind=kind)])
+            outcome = await self._agent.run([Incoming(text=text, kind=kind, journal=mark)])
             text, kind = await self._go_on(outcome), "event"
         if not self._lookout.shutdown.asked:
             await self._assignment.leave()

@@ -11,6 +11,7 @@ from harness.context.gauge import ContextLimits
 from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.loop import AgentSettings
 from harness.metered_model import MeteredModel
+from harness.permissions.guard import Mark
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy
 from harness.recovery import RecoveringModel
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from coordination.files import StateDirectory
     from harness.context.compactor import Events
+    from harness.loop import Agent
     from harness.model import Model
     from harness.recovery import Waiting
     from harness.settings import Settings
@@ -122,18 +124,35 @@ def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
     progress: Callable[[], None] = lambda: None,
     groups: RunningGroups | None = None,
     variables: Callable[[], Mapping[str, str]] = dict,
+    agent: Callable[[], Agent | None] = lambda: None,
 ) -> ToolContext:
     """What tools are given; `outputs` is where long results of this process go, relative to the root.
 
-    `variables` are those of the present tree, beside what every command finds in its environment.
+    `variables` are those of the present tree, beside what every command finds in its environment;
+    `agent` is the one whose conversation the results go to, once it is put together.
     """
+
+    def distrust(why: str, server: str = "", /) -> None:
+        if (present := agent()) and server not in settings.trusted_servers:
+            present.distrusted.append(why)
+
     return ToolContext(
         cwd=cwd,
         environment=lambda: tool_environment(variables(), passed=settings.environment_pass),
         outputs=ResultFiles(directory, outputs),
         progress=progress,
         groups=groups or RunningGroups(),
+        distrust=distrust,
+        untrusted=lambda: present.conversation.untrusted if (present := agent()) else "",
     )
+
+
+def mark_of(agent: Callable[[], Agent | None], settings: Settings) -> Mark:
+    """What came into the agent's conversation from elsewhere; nothing where the guard is off."""
+    present = agent()
+    if present is None or not settings.guard:
+        return Mark()
+    return Mark(why=present.conversation.untrusted, members=frozenset(present.conversation.marked))
 
 
 def result_limits(settings: Settings) -> ResultLimits:

@@ -144,6 +144,7 @@ class Agent:
         self._on_text = on_text
         self.stopping = stopping
         self.hooks: TurnHooks | None = None  # of the person, around its turns
+        self.distrusted: list[str] = []  # what the running calls bring from elsewhere, in words
         self.conversation = conversation or Conversation()
 
     @property
@@ -220,7 +221,9 @@ class Agent:
             results = [_cut_result(use) for use in uses]
         else:
             results = await self._pool.run(uses)
-        await self._write([("tool_results", {"content": results})])
+        mark = {"untrusted": self.distrusted[0]} if self.distrusted else {}
+        self.distrusted.clear()
+        await self._write([("tool_results", {"content": results, **mark})])
         return not reply.is_cut and self._pool.ends_turn(uses, results)
 
     async def _asked_to_go_on(self, reply: Reply, turn: _Turn) -> bool:

@@ -133,7 +133,15 @@ def _rules(value: object) -> tuple[str, ...]:
     return rules
 
 
+def _on_or_off(value: object) -> bool:
+    words = {True: True, False: False, "true": True, "false": False, "on": True, "off": False}
+    if not isinstance(value, str | bool) or value not in words:
+        raise ValueError
+    return words[value]
+
+
 TEXT = Kind("text", _text)
+ON_OR_OFF = Kind("true or false", _on_or_off)
 TEXTS = Kind("a list of texts (with commas between them in the environment)", _texts)
 RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules, adds_up=True)
 LINES = Kind("a list of commands (in the environment one a line)", _lines)

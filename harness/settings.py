@@ -13,6 +13,7 @@ from harness.hooks.settings import HookSettings
 from harness.mcp.settings import McpSettings
 from harness.setting_entry import (
     COMMANDS,
+    ON_OR_OFF,
     PAGE_HEAD,
     RULES,
     TEXT,
@@ -192,6 +193,24 @@ class Settings(ContextSettings, McpSettings, SkillSettings, ToolSettings, TreeSe
     )
     deny: tuple[str, ...] = field(
         default=(), metadata=entry("permissions.deny", RULES, "Calls that are refused.")
+    )
+    guard: bool = field(
+        default=True,
+        metadata=entry(
+            "guard",
+            ON_OR_OFF,
+            "Whether what could send data out needs a word each time once text from elsewhere was read.",
+            reach=Reach.PERSON,
+        ),
+    )
+    trusted_servers: tuple[str, ...] = field(
+        default=(),
+        metadata=entry(
+            "guard.trusted_servers",
+            TEXTS,
+            "MCP servers whose answers do not mark a conversation.",
+            reach=Reach.PERSON,
+        ),
     )
     permission_deadline_seconds: float = field(
         default=600.0,

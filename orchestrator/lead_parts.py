@@ -202,6 +202,7 @@ class LeadParts:
             news=news,
             make_tree=partial(self.grounds.make_tree, self.stores),
             extras=extras.tools,
+            agent=extras.agent,
             off_loop=self.off_loop,
             pulse=self.pulse,
         )

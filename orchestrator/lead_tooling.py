@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.interrupts import ask_to_interrupt
 from coordination.schedule_rules import Rank
-from harness.assembly import policy_of, result_limits, tool_context, workspace_tools
+from harness.assembly import mark_of, policy_of, result_limits, tool_context, workspace_tools
 from harness.gates import LeaseGate
 from harness.hooks.gate import HookGate
 from harness.hooks.hook_set import HookSet, surroundings
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from coordination.stores import Stores
     from harness.context.compactor import Compactor
+    from harness.loop import Agent
     from harness.off_loop import OffLoop
     from harness.pulse import Pulse
     from harness.settings import Settings
@@ -54,6 +55,7 @@ class LeadTooling:
     news: Sources
     make_tree: Callable[[str, str], Path]
     extras: Sequence[Tool]  # of skills and of servers
+    agent: Callable[[], Agent | None]  # whose conversation it is, once it is put together
     off_loop: OffLoop  # for the stores of the conversation
     pulse: Pulse
 
@@ -70,7 +72,13 @@ class LeadTooling:
             self._tools(),
             [
                 LeaseGate(self.work.gate),
-                PermissionGuard(policy, lambda: self.work.cwd, person, root=self.opened.team.root),
+                PermissionGuard(
+                    policy,
+                    lambda: self.work.cwd,
+                    person,
+                    root=self.opened.team.root,
+                    mark=partial(mark_of, self.agent, self.settings),
+                ),
                 HookGate(hooks, person, task=lambda: self.work.task),
             ],
             context=replace(self._context(), hidden=policy.hides),
@@ -97,6 +105,7 @@ class LeadTooling:
             cwd=lambda: self.work.cwd,
             progress=lambda: None,
             variables=lambda: self.work.variables,
+            agent=self.agent,
         )
 
     def _tools(self) -> list[Tool]:

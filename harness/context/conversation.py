@@ -22,6 +22,8 @@ class Conversation:
         self.messages: list[Message] = []
         self.requests: list[str] = []  # with instruction rank, in order
         self.characters = 0  # of the messages; an image counts as what it costs
+        self.untrusted = ""  # what came into it that neither the team nor the person wrote; it stays
+        self.marked: set[str] = set()  # who sent mail from a conversation that holds such a thing
 
     @classmethod
     def of(cls, lines: Iterable[dict[str, Any]]) -> Self:
@@ -36,6 +38,7 @@ class Conversation:
 
     def take(self, line: dict[str, Any]) -> None:
         """Go on by what the line says: user-side lines gather in one message, results first."""
+        self._mark(line)
         match line["kind"]:
             case "conversation":
                 self._begin(line)
@@ -54,10 +57,20 @@ class Conversation:
             case kind:
                 self._hear(line.get("text"), is_request=REQUEST_KIND in {kind, line.get("rank")})
 
+    def _mark(self, line: dict[str, Any]) -> None:
+        """A mark stays to the end of the conversation, whatever is shortened or summed up."""
+        message = line.get("message", {})
+        why = message.get("metadata", {}).get("untrusted")
+        if why:
+            self.marked.add(str(message.get("from", "")).partition("~")[0])
+        self.untrusted = self.untrusted or str(line.get("untrusted") or why or "")
+
     def _begin(self, line: dict[str, Any]) -> None:
         """A conversation begins: empty, or with what one of before had come to."""
         self.messages = list(line.get("messages", ()))
         self.requests = list(line.get("requests", ()))
+        self.untrusted = str(line.get("untrusted", ""))
+        self.marked = set()
         self._weigh_all()
 
     def _hear(self, text: object, *, is_request: bool) -> None:

@@ -24,6 +24,7 @@ class Question:
     why: str
     shown: str  # the exact command or change
     digest: str  # SHA-256 of the canonical action: equal for calls that an answer holds for alike
+    is_fresh: bool = False  # no earlier yes holds for it
 
 
 def question_of(tool: str, arguments: Mapping[str, Any], *, why: str, path: str = "") -> Question:

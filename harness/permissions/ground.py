@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from harness.permissions.answers import persons_directory
 from harness.permissions.protected import GIT
 from harness.permissions.ruling import Ground
+from harness.tool import NoWorkingDirectory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 NAMES = 20_000  # of one look below a directory
@@ -29,6 +30,14 @@ def ground_at(cwd: Path | None, root: Path) -> Ground:
         real=partial(_real, top) if top else None,
         files_below=partial(_files_below, top),
     )
+
+
+def ground_now(cwd: Callable[[], Path], root: Path) -> Ground:
+    """The same where the directory may be gone: paths are then taken by their words."""
+    try:
+        return ground_at(cwd(), root)
+    except NoWorkingDirectory:  # another gate's business
+        return ground_at(None, root)
 
 
 def _real(top: str, path: str) -> list[str]:

@@ -68,9 +68,9 @@ class PersonAsked:
         Nobody is waited for where no process shows the question to a person. Cancelling withdraws it.
         """
         standing = await self._off_loop(self._answers.to, question.digest)
-        if standing and standing.allow:
+        if standing and standing.allow and not question.is_fresh:
             return Answer(allowed=True, reason="approved", text=standing.reason)
-        if standing:
+        if standing and not standing.allow:
             return Answer(
                 allowed=False,
                 reason="denied_before",

@@ -81,14 +81,15 @@ class Act:
     reads: tuple[str, ...] = ()
     trees: tuple[str, ...] = ()  # directories of which it may read every file
     writes: tuple[str, ...] = ()
-    sends: bool = False  # it may send something to another machine
+    sends: bool = False  # it talks to another machine
+    is_local: bool = False  # it is known not to, though it may change files
 
 
 def of_write(path: str) -> list[Act]:
     """What a redirection to this path does."""
     if path in NOWHERE:
         return []
-    return [with_paths(Act(line=f"> {path}", why=f"writes {shown(path)}"), writes=[path])]
+    return [with_paths(Act(line=f"> {path}", why=f"writes {shown(path)}", is_local=True), writes=[path])]
 
 
 def of_words(words: Sequence[str]) -> Act:
@@ -158,7 +159,7 @@ def _of_git(arguments: Sequence[str]) -> Act:
     if git_is_read(subcommand, after):
         return with_paths(Act(), reads=[*trees, *paths, *_in_options(after)])
     act = Act(why=f"git {shown(subcommand)} changes something", always=_git_always(subcommand, after))
-    act = replace(act, sends=subcommand in _GIT_REMOTE)
+    act = replace(act, sends=subcommand in _GIT_REMOTE, is_local=subcommand not in _GIT_REMOTE)
     return with_paths(act, writes=paths if subcommand in _GIT_CHANGES else (), reads=trees)
 
 
@@ -206,7 +207,8 @@ _SPECIAL: dict[str, Callable[[Sequence[str]], Act]] = {
 
 def _of_other(name: str, arguments: Sequence[str]) -> Act:
     files = _files(arguments, 0)
-    act = Act(why=f"{name} may change something", sends=name in NETWORK)
+    is_local = name in (CHANGERS | INTO_LAST) - NETWORK - {"patch", "sed", "find", "ed"}
+    act = Act(why=f"{name} may change something", sends=name in NETWORK, is_local=is_local)
     if name in CHANGERS:
         return with_paths(act, writes=files)
     if name in INTO_LAST:

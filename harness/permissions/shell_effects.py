@@ -56,6 +56,11 @@ def acts(text: str) -> list[Act]:
     return _acts(text, _Walk(), 0)
 
 
+def may_send(text: str) -> bool:
+    """True for commands that talk to other machines, so that what they print was written elsewhere."""
+    return any(act.sends for act in acts(text))
+
+
 def _acts(text: str, walk: _Walk, depth: int) -> list[Act]:
     found: list[Act] = []
     for command in commands(text):

@@ -30,10 +30,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # answers at a terminal or by command (orchestrator/approvals, at_terminal).
 PACKAGES = {
     "coordination": 8200,
-    "harness": 12770,
+    "harness": 13030,
     "workspace": 4120,
-    "agent_worker": 1560,
-    "orchestrator": 8010,
+    "agent_worker": 1600,
+    "orchestrator": 8020,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
