@@ -108,11 +108,10 @@ class Teammate:
             former=self._former,
             end_background=background.kill_all,
         )
-        inbox = self._post.inbox(self._off_loop)
         self._extras = extras = self._make_extras(assignment)
         self._pool = pool = (tooling := self._tooling(extras)).pool(assignment, plan, background)
         lookout = self._lookout(pool)
-        news = Sources(inbox, background, until_on=lookout.until_on)
+        news = Sources(inbox := self._post.inbox(self._off_loop), background, until_on=lookout.until_on)
         agent = self._make_agent(model, desk, plan, news)
         agent.hooks = tooling.turn_hooks(assignment)
         extras.join(agent, pool)

@@ -27,6 +27,8 @@ def handed_on(settings: Settings, catalogs: Catalogs) -> dict[str, object]:
         "worktrees.dir": settings.trees_directory,
         "worktrees.setup": list(settings.setup),
         "worktrees.wrong_checkout": settings.wrong_checkout,
+        "guard": str(settings.guard).lower(),
+        "guard.trusted_servers": list(settings.trusted_servers),
         "hooks": to_raw(settings.hooks),
         "mcp.values": {name: list(values) for name, values in settings.mcp_values.items()},
         "mcp.variables": named_variables(catalogs.configured.values(), settings),

@@ -33,7 +33,7 @@ PACKAGES = {
     "harness": 13030,
     "workspace": 4120,
     "agent_worker": 1600,
-    "orchestrator": 8020,
+    "orchestrator": 8030,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
