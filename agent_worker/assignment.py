@@ -62,6 +62,7 @@ class Assignment:
     ) -> None:
         """`former` is the dead process of the same name that this one goes on for."""
         self.asked_lead = False  # the model sent the lead a message since this was last cleared
+        self.untrusted: Callable[[], str] = lambda: ""  # what the conversation holds from elsewhere
         self._stores = stores
         self._pulse = pulse
         self._desk = desk
@@ -77,6 +78,10 @@ class Assignment:
     def task(self) -> Task | None:
         """The task as it was last seen."""
         return self._desk.task
+
+    def task_id(self) -> str | None:
+        """The id of the task, if there is one."""
+        return self.task.id if self.task else None
 
     def cwd(self) -> Path:
         """The tree of the task. Raises NoWorkingDirectory; there is never another directory instead."""
@@ -128,6 +133,12 @@ class Assignment:
         """All that the model is told of the task."""
         required = await self._plan.state() is not PlanState.NOT_REQUIRED
         return briefing(task, self._desk.tree, checks_of(task, self._proof), plan_required=required)
+
+    async def inherited_mark(self, task: Task) -> str:
+        """What the work that the task builds on has from elsewhere; empty when nothing."""
+        blockers = [await self._off_loop(self._stores.tasks.get, blocker) for blocker in task.blocked_by]
+        marks = (blocker.result.untrusted for blocker in blockers if blocker.result)
+        return next(filter(None, marks), "")
 
     async def _sit_down(self, task: Task) -> Task:
         self._keeper.holds(task.id, task.token)
@@ -195,7 +206,7 @@ class Assignment:
     def _hand_in(self, summary: str) -> HandedIn:
         task = self._desk.task
         try:
-            return self._desk.complete(summary, self._meter.total)
+            return self._desk.complete(summary, self._meter.total, untrusted=self.untrusted())
         except StaleToken as error:  # too late: the commit is kept for the lead to look at
             if task:
                 self._stores.events.record("late_result", task=task.id, subject=task.subject, why=str(error))
@@ -251,6 +262,8 @@ class Assignment:
 
     def _report(self, task: Task, kind: str, text: str) -> None:
         marks = {"task": task.id, "subject": task.subject, "commit": task.commit or ""}
+        if why := self.untrusted():
+            marks["untrusted"] = why
         self._stores.outbox.send("lead", text, type=kind, metadata=marks)
 
     def heard_sent(self, to: str) -> None:

@@ -12,6 +12,7 @@ from agent_worker.mind import Mind
 from agent_worker.plan_gate import PlanOfTask
 from agent_worker.post import Post
 from agent_worker.shutdown import Shutdown
+from agent_worker.tooling import Tooling
 from agent_worker.worker import Worker
 from coordination import layout
 from coordination.events import EventsAbout
@@ -20,25 +21,12 @@ from coordination.stores import open_stores
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
-from harness.assembly import (
-    policy_of,
-    result_limits,
-    tool_context,
-    workspace_tools,
-)
 from harness.catalogs import pinned_catalogs
 from harness.extras import Extras
-from harness.gates import LeaseGate, PlanGate
 from harness.off_loop import OffLoop
-from harness.permissions.guard import PermissionGuard
 from harness.pulse import Pulse
 from harness.sources import Sources
-from harness.tool_pool import ToolPool
 from harness.tools.background import Background, BackgroundLimits
-from harness.tools.mail import send_message
-from harness.tools.tasks import board_tools
-from harness.tools.team import submit_plan
-from harness.tools.todo import todo_write
 from workspace.git import Git
 from workspace.workplace import Workplace
 
@@ -46,7 +34,7 @@ if TYPE_CHECKING:
     from coordination.records import Member
     from coordination.team_root import Team
     from harness.settings import Settings
-    from harness.tool import Guard
+    from harness.tool_pool import ToolPool
     from workspace.desk import Desk, Proof
 
 
@@ -98,7 +86,8 @@ class Teammate:
         assignment = self._assignment(desk, plan, mind, background)
         inbox = self._post.inbox(self._off_loop)
         self._extras = extras = self._make_extras(assignment)
-        self._pool = pool = self._tool_pool(assignment, plan, background, extras=extras, mind=mind)
+        tooling = self._tooling(extras, mind)
+        self._pool = pool = tooling.pool(assignment, plan, background)
         lookout = self._lookout(pool)
         news = Sources(inbox, background, until_on=lookout.until_on)
         agent = mind.make_agent(
@@ -109,7 +98,9 @@ class Teammate:
             journal=self._post.journal,
             stopping=lambda: self._shutdown.asked or self.keeper.is_lost,
         )
+        agent.hooks = tooling.turn_hooks(assignment)
         extras.join(agent, pool)
+        assignment.untrusted = lambda: agent.conversation.untrusted
         return Worker(
             stores=self.stores,
             pulse=self._pulse,
@@ -191,6 +182,21 @@ class Teammate:
         is_interrupted = self._pool.is_interrupted if self._pool else False
         return self._shutdown.at_once or self.keeper.is_lost or is_interrupted
 
+    def _tooling(self, extras: Extras, mind: Mind) -> Tooling:
+        return Tooling(
+            stores=self.stores,
+            settings=self._settings,
+            member=self._member,
+            checks=self._proof().checks,
+            run=self._present_run,
+            extras=extras.tools,
+            note_todos=mind.note_todos,
+            agent=extras.agent,
+            off_loop=self._off_loop,
+            pulse=self._pulse,
+            keeper=self.keeper,
+        )
+
     def _lookout(self, pool: ToolPool) -> Lookout:
         stores, ttl = self._beside, self._settings.lease_ttl_seconds
         return Lookout(
@@ -213,40 +219,6 @@ class Teammate:
             agent=self._member.name,
             cwd=assignment.cwd,
             record=self.stores.events.record,
-        )
-
-    def _tool_pool(
-        self, assignment: Assignment, plan: PlanOfTask, background: Background, *, extras: Extras, mind: Mind
-    ) -> ToolPool:
-        tasks, run = self.stores.tasks, self._present_run
-        tools = [
-            *workspace_tools(self._settings, background),
-            *board_tools(tasks, self._off_loop, assignment, run=run, hand_in_ends_turn=True),
-            todo_write(mind.note_todos),
-            submit_plan(plan),
-            send_message(self.stores.outbox, self._off_loop, sent=assignment.heard_sent),
-            *extras.tools,
-        ]
-        context = tool_context(
-            self._settings,
-            self._team.directory,
-            outputs=layout.outputs(self.bearer),
-            cwd=assignment.cwd,
-            progress=self.keeper.checkpoint,
-            groups=self.keeper.groups,
-            variables=lambda: assignment.variables,
-        )
-        gates: list[Guard] = [
-            PlanGate(plan.state),
-            LeaseGate(assignment.gate),
-            PermissionGuard(policy_of(self._settings, self._member.role), assignment.cwd),
-        ]
-        return ToolPool(
-            tools,
-            gates,
-            context=context,
-            record=self.stores.events.record,
-            limits=result_limits(self._settings),
         )
 
     def _present_run(self) -> str | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coordination import layout
 from coordination.errors import StateUnwritable
 from coordination.protocols import Kind, plan_state
-from coordination.records import Plan, PlanState, scrub
+from coordination.records import Plan, PlanState, Verdict, scrub
+from harness.plan_scope import scope_of, with_scope
 from harness.tool import ToolFailure
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from coordination.requests import RequestState
     from coordination.stores import Stores
     from harness.off_loop import OffLoop
+    from harness.plan_scope import Scope
     from workspace.desk import Desk
 
 
@@ -62,7 +64,17 @@ class PlanOfTask:
         asked = await self._off_loop(self._asked, fresh) if fresh else None
         return asked.answer if asked else None
 
-    async def submit_plan(self, plan: str) -> str:
+    async def scope(self) -> Scope | None:
+        """What the approved plan keeps to; None without such a plan, or when it names no scope."""
+        task = self._desk.task
+        asked = await self._off_loop(self._asked_about, task.id) if task else None
+        is_approved = asked and asked.answer and asked.answer.verdict is Verdict.APPROVE
+        return scope_of(asked.question.question) if asked and is_approved else None
+
+    def _asked_about(self, task: str) -> RequestState | None:
+        return self._asked(self._stores.tasks.get(task))
+
+    async def submit_plan(self, plan: str, scope: dict[str, Any] | None = None) -> str:
         """The plan is on disk and before its reviewer, who has been told."""
         state = await self.state()
         if state is PlanState.PENDING:
@@ -72,7 +84,7 @@ class PlanOfTask:
         if self._desk.task is None:
             raise ToolFailure(code="no_task", detail="you hold no task to plan for")
         task = self._desk.task
-        request = await self._off_loop(self._put_before_reviewer, task, plan)
+        request = await self._off_loop(self._put_before_reviewer, task, with_scope(plan, scope))
         self._untold = (task.id, task.token)
         return f"submitted as {request}; you go on when it is decided"
 

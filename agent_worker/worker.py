@@ -85,6 +85,8 @@ class Worker:
         self._keeper = keeper
         self._beside = beside
         self._left = left
+        self._is_idle = False  # and the hooks have nothing against it
+        self._vetoes = 0  # of hooks against being idle, in a row
         self._give_ups = 0
         self._scope: anyio.CancelScope | None = None  # of everything but giving the task back
 
@@ -127,12 +129,30 @@ class Worker:
             await self._work(task)
         while not self._lookout.is_over(has_task=False):
             seen = self._pulse.count
-            if await self._answer_mail():
-                continue
-            if await self._lookout.sees_lead() and (task := await self._taken(self._assignment.take_next)):
-                await self._work(task)
-                continue
-            await self._idle(seen)
+            if await self._answer_mail() or await self._work_next():
+                self._is_idle, self._vetoes = False, 0
+            elif not await self._kept_busy():
+                await self._idle(seen)
+
+    async def _work_next(self) -> bool:
+        """A further task was taken, and worked on."""
+        if not await self._lookout.sees_lead():
+            return False
+        task = await self._taken(self._assignment.take_next)
+        if task:
+            await self._work(task)
+        return task is not None
+
+    async def _kept_busy(self) -> bool:
+        """A hook of the person did not want the teammate to go idle, so it had one more turn."""
+        hooks = None if self._is_idle else self._agent.hooks
+        objection = await hooks.objection_to_idle(self._vetoes) if hooks else ""
+        if not objection:
+            self._is_idle = True
+            return False
+        self._vetoes += 1
+        await self._agent.run([Incoming(text=f"[A hook of the person wants more] {objection}", kind="event")])
+        return True
 
     async def _taken(self, take: Callable[[], Awaitable[Task | None]]) -> Task | None:
         try:
@@ -190,7 +210,9 @@ class Worker:
             await self._agent.go_on(left)
             return []
         await self._agent.begin(f"{task.id}: {task.subject}", about=task.id)
-        return [Incoming(text=await self._assignment.brief(task), kind=REQUEST_KIND)]
+        text, inherited = await self._assignment.brief(task), await self._assignment.inherited_mark(task)
+        mark = {"untrusted": inherited} if inherited else {}
+        return [Incoming(text=text, kind=REQUEST_KIND, journal=mark)]
 
     async def _go_on(self, outcome: TurnOutcome) -> str:
         """What starts the next turn on the same task; empty when there is none."""

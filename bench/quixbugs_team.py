@@ -142,6 +142,7 @@ class Bench:
         with ScriptedServer(self.playbook()) as server:
             environment = {
                 **os.environ,
+                "LEADHAND_PERMISSIONS_ALLOW": "bash(cp *)",
                 "ANTHROPIC_BASE_URL": server.url,
                 "ANTHROPIC_API_KEY": "no-key-needed",
                 "MODEL_ID": "scripted",

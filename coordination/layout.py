@@ -22,6 +22,7 @@ TASKS_LOCK = ".tasks/.lock"
 MAILBOXES = "mailboxes"
 MEMBERS = ".team/members"
 REQUESTS = ".team/requests"
+APPROVERS = ".team/approvers"
 RUNS = ".team/runs"
 BACKGROUND = ".team/background"
 SCHEDULE = ".team/schedule"
@@ -37,7 +38,7 @@ WORKTREES = ".worktrees"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
 SECOND_LEVEL = (
-    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, RUNS, BACKGROUND, SCHEDULE, PAUSE),
+    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, APPROVERS, RUNS, BACKGROUND, SCHEDULE, PAUSE),
     *(EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED, SEEN_TOOLS),
     *(GRAPH_LOG, TASK_LOGS, READY),
 )
@@ -112,6 +113,11 @@ def beat(who: str) -> str:
 
 def request_log(request: str) -> str:
     return f"{REQUESTS}/{request}"
+
+
+def approver(process: str) -> str:
+    """The file of a process that shows questions to a person, while it does."""
+    return f"{APPROVERS}/{process}.json"
 
 
 def run_log(run: str) -> str:

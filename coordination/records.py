@@ -118,6 +118,7 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     diff: str = ""  # `git diff --stat` from base to commit
     checks: tuple[CheckResult, ...] = ()
     verified: bool = False  # at least one check ran, and all passed
+    untrusted: str = ""  # what the worker had read that neither the team nor the person wrote
     usage: Usage = Usage()
 
 

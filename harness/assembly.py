@@ -11,8 +11,9 @@ from harness.context.gauge import ContextLimits
 from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.loop import AgentSettings
 from harness.metered_model import MeteredModel
-from harness.permissions.judge import Policy
+from harness.permissions.guard import Mark
 from harness.permissions.rules import parse_rules
+from harness.permissions.ruling import Policy
 from harness.recovery import RecoveringModel
 from harness.results import ResultFiles
 from harness.tool import ToolContext
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from coordination.files import StateDirectory
     from harness.budget import Budget
     from harness.context.compactor import Events
+    from harness.loop import Agent
     from harness.model import Model
     from harness.recovery import Waiting
     from harness.settings import Settings
@@ -119,9 +121,14 @@ def workspace_tools(settings: Settings, background: Background | None = None) ->
     return [bash_tool(shell, background.placeholder), *tools, *background_tools(background)]
 
 
-def policy_of(settings: Settings, role: str) -> Policy:
-    """What the calls of this role are judged by. Raises BadRule."""
-    return Policy(rules=parse_rules(allow=settings.allow, ask=settings.ask, deny=settings.deny), role=role)
+def policy_of(settings: Settings, role: str, checks: Mapping[str, str] | None = None) -> Policy:
+    """What the calls of this role are judged by; `checks` are those of the run, if there is one.
+
+    Raises BadRule.
+    """
+    rules = parse_rules(allow=settings.allow, ask=settings.ask, deny=settings.deny)
+    known = (*(checks or settings.checks).values(), *settings.setup)
+    return Policy(rules=rules, role=role, checks=known)
 
 
 def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
@@ -133,18 +140,35 @@ def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
     progress: Callable[[], None] = lambda: None,
     groups: RunningGroups | None = None,
     variables: Callable[[], Mapping[str, str]] = dict,
+    agent: Callable[[], Agent | None] = lambda: None,
 ) -> ToolContext:
     """What tools are given; `outputs` is where long results of this process go, relative to the root.
 
-    `variables` are those of the present tree, beside what every command finds in its environment.
+    `variables` are those of the present tree, beside what every command finds in its environment;
+    `agent` is the one whose conversation the results go to, once it is put together.
     """
+
+    def distrust(why: str, server: str = "", /) -> None:
+        if (present := agent()) and server not in settings.trusted_servers:
+            present.distrusted.append(why)
+
     return ToolContext(
         cwd=cwd,
         environment=lambda: tool_environment(variables(), passed=settings.environment_pass),
         outputs=ResultFiles(directory, outputs),
         progress=progress,
         groups=groups or RunningGroups(),
+        distrust=distrust,
+        untrusted=lambda: present.conversation.untrusted if (present := agent()) else "",
     )
+
+
+def mark_of(agent: Callable[[], Agent | None], settings: Settings) -> Mark:
+    """What came into the agent's conversation from elsewhere; nothing where the guard is off."""
+    present = agent()
+    if present is None or not settings.guard:
+        return Mark()
+    return Mark(why=present.conversation.untrusted, members=frozenset(present.conversation.marked))
 
 
 def result_limits(settings: Settings) -> ResultLimits:

@@ -57,6 +57,10 @@ class Extras:
         self._agent = agent
         self.servers.offer = pool.offer
 
+    def agent(self) -> Agent | None:
+        """Whose conversation it is, once it is put together."""
+        return self._agent
+
     @property
     def sections(self) -> tuple[str, str]:
         """Skills and MCP servers, for the prompt."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from harness.permissions.ruling import Ground
 from harness.tool import Effect, Refusal, Tool, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from harness.plan_scope import Scope
 
 PLAN_TEXT = {
     "required": "no approved plan yet: read what you need, call submit_plan, and change nothing before that",
@@ -16,21 +19,48 @@ PLAN_TEXT = {
 }
 
 
+OUTSIDE = (
+    "{what} is outside the scope of your approved plan; keep to the plan, or call submit_plan with a scope "
+    "that has it, and say why"
+)
+
+
+class Plans(Protocol):
+    """Where the caller's plan stands."""
+
+    async def state(self) -> str:
+        """Now, as the words of `PlanState` (DESIGN 6)."""
+        ...
+
+    async def scope(self) -> Scope | None:
+        """What the approved plan keeps to, if it says so."""
+        ...
+
+
 class PlanGate:
-    """Nothing is changed before an approved plan."""
+    """Nothing is changed before an approved plan, and nothing outside its scope after it."""
 
     gate = "plan"
 
-    def __init__(self, state: Callable[[], Awaitable[str]]) -> None:
-        """`state` reads where the caller's plan stands now (DESIGN 6), as the words of `PlanState`."""
-        self._state = state
+    def __init__(
+        self, plans: Plans, ground: Callable[[], Ground] = Ground, checks: Sequence[str] = ()
+    ) -> None:
+        """`ground` is looked at for each call; `checks` are commands that no scope has to name."""
+        self._plans = plans
+        self._ground = ground
+        self._checks = checks
 
-    async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:  # noqa: ARG002 - the protocol of a gate
+    async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:
         if tool.effect not in {Effect.CHANGE, Effect.OUTSIDE}:
             return None
-        state = await self._state()
-        text = PLAN_TEXT.get(state)
-        return Refusal(gate=self.gate, reason=f"plan_{state}", text=text) if text else None
+        state = await self._plans.state()
+        if text := PLAN_TEXT.get(state):
+            return Refusal(gate=self.gate, reason=f"plan_{state}", text=text)
+        scope = await self._plans.scope() if state == "approved" else None
+        objection = scope.objection(tool.name, call.input, self._ground(), self._checks) if scope else None
+        if objection is None:
+            return None
+        return Refusal(gate=self.gate, reason="out_of_scope", text=OUTSIDE.format(what=objection))
 
 
 class LeaseGate:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from harness.context.compactor import Compactor
+    from harness.hooks.turn import TurnHooks
     from harness.journal import Journal
 
 WINDOW_FULL = "model_context_window_exceeded"  # of a reply that ended because the window was full
@@ -125,6 +126,8 @@ class Agent:
         self._events = events
         self._on_text = on_text
         self.stopping = stopping
+        self.hooks: TurnHooks | None = None  # of the person, around its turns
+        self.distrusted: list[str] = []  # what the running calls bring from elsewhere, in words
         self.conversation = conversation or Conversation()
 
     @property
@@ -165,8 +168,14 @@ class Agent:
         Cancelling is safe at any point: a call whose end nobody saw is answered as unknown by the next run.
         """
         await self._close_open_calls()
+        if self.hooks:
+            incoming, refused = await self.hooks.admit(incoming)
+            if refused:
+                return Turn().outcome(Ended.STOPPED, refused)
         await self._take_in(incoming)
-        turn = Turn()
+        return await self._rounds(Turn())
+
+    async def _rounds(self, turn: Turn) -> TurnOutcome:
         while True:
             await self._take_in(await self._inbox.take())
             if self.stopping():
@@ -215,12 +224,14 @@ class Agent:
             self._compactor.ask()
         uses = reply.tool_uses
         if not uses:
-            return not await self._asked_to_go_on(reply, turn)
+            return not (await self._asked_to_go_on(reply, turn) or await self._kept_going(reply, turn))
         if reply.is_cut:
             results = [_cut_result(use) for use in uses]
         else:
             results = await self._pool.run(uses)
-        await self._write([("tool_results", {"content": results}), *self._reminder()])
+        mark = {"untrusted": self.distrusted[0]} if self.distrusted else {}
+        self.distrusted.clear()
+        await self._write([("tool_results", {"content": results, **mark}), *self._reminder()])
         return not reply.is_cut and self._pool.ends_turn(uses, results)
 
     def _reminder(self) -> list[tuple[str, dict[str, Any]]]:
@@ -235,6 +246,14 @@ class Agent:
             return False
         turn.continuations += 1
         await self._write([("continuation", {"text": GO_ON})])
+        return True
+
+    async def _kept_going(self, reply: Reply, turn: Turn) -> bool:
+        objection = await self.hooks.objection_to_stop(reply.text, turn.vetoes) if self.hooks else ""
+        if not objection:
+            return False
+        turn.vetoes += 1
+        await self._write([("hook", {"text": f"[A hook of the person wants more] {objection}"})])
         return True
 
     def _request(self) -> ModelRequest:

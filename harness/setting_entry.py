@@ -7,6 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from harness.hooks.configured import hooks_of
 from harness.permissions.rules import Verdict, parse_rule
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Kind:
     says: str
     read: Callable[[object], object]
     adds_up: bool = False  # the values of all sources count, not that of the strongest
+    is_mapping: bool = False  # the names below it are its own, not those of settings
 
 
 def whole(minimum: int, maximum: int | None = None) -> Kind:
@@ -131,12 +133,25 @@ def _rules(value: object) -> tuple[str, ...]:
     return rules
 
 
+def _on_or_off(value: object) -> bool:
+    words = {True: True, False: False, "true": True, "false": False, "on": True, "off": False}
+    if not isinstance(value, str | bool) or value not in words:
+        raise ValueError
+    return words[value]
+
+
 TEXT = Kind("text", _text)
+ON_OR_OFF = Kind("true or false", _on_or_off)
 TEXTS = Kind("a list of texts (with commas between them in the environment)", _texts)
-RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules)
-ALL_RULES = Kind(f"{RULES.says}; those of all sources count", _rules, adds_up=True)
+RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules, adds_up=True)
 LINES = Kind("a list of commands (in the environment one a line)", _lines)
-COMMANDS = Kind("a mapping of names to commands (in a file only)", _commands)
+COMMANDS = Kind("a mapping of names to commands (in a file only)", _commands, is_mapping=True)
+HOOKS = Kind(
+    "a mapping of events to hooks, as on the page about hooks (in a file only)",
+    hooks_of,
+    adds_up=True,
+    is_mapping=True,
+)
 
 
 class Reach(Enum):

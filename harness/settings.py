@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from harness.context.settings import ContextSettings
-from harness.mcp.settings import MAPPINGS, McpSettings
+from harness.hooks.settings import HookSettings
+from harness.mcp.settings import McpSettings
 from harness.model_settings import ModelSettings
 from harness.setting_entry import (
-    ALL_RULES,
     COMMANDS,
+    ON_OR_OFF,
     PAGE_HEAD,
     RULES,
     TEXT,
@@ -48,7 +49,9 @@ MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(ContextSettings, McpSettings, ModelSettings, SkillSettings, ToolSettings, TreeSettings):
+class Settings(
+    ContextSettings, HookSettings, McpSettings, ModelSettings, SkillSettings, ToolSettings, TreeSettings
+):
     """The values in force; `load_settings` makes them."""
 
     model_id: str | None = field(
@@ -189,10 +192,37 @@ class Settings(ContextSettings, McpSettings, ModelSettings, SkillSettings, ToolS
         metadata=entry("permissions.allow", RULES, "Calls that need no question.", reach=Reach.PERSON),
     )
     ask: tuple[str, ...] = field(
-        default=(), metadata=entry("permissions.ask", ALL_RULES, "Calls that need a person.")
+        default=(), metadata=entry("permissions.ask", RULES, "Calls that need a person.")
     )
     deny: tuple[str, ...] = field(
-        default=(), metadata=entry("permissions.deny", ALL_RULES, "Calls that are refused.")
+        default=(), metadata=entry("permissions.deny", RULES, "Calls that are refused.")
+    )
+    guard: bool = field(
+        default=True,
+        metadata=entry(
+            "guard",
+            ON_OR_OFF,
+            "Whether what could send data out needs a word each time once text from elsewhere was read.",
+            reach=Reach.PERSON,
+        ),
+    )
+    trusted_servers: tuple[str, ...] = field(
+        default=(),
+        metadata=entry(
+            "guard.trusted_servers",
+            TEXTS,
+            "MCP servers whose answers do not mark a conversation.",
+            reach=Reach.PERSON,
+        ),
+    )
+    permission_deadline_seconds: float = field(
+        default=600.0,
+        metadata=entry(
+            "permissions.deadline_seconds",
+            number_above(0),
+            "How long a call waits for a person's word; then the answer is no.",
+            unit="s",
+        ),
     )
     file_digest: str = ""  # of `leadhand.yaml` as it was read
 
@@ -222,13 +252,13 @@ def load_settings(
 ) -> Settings:
     """The settings of the team at `root`: flag, environment, `.env`, the person's file, `leadhand.yaml`.
 
-    The first of these that names a setting decides, but for rules that tighten: those add up. `flags`
-    go by the names of the settings, None meaning not given; `shared_file` stands for `leadhand.yaml`.
-    Raises SettingsFault.
+    The first of these that names a setting decides, but for permission rules: those of all sources
+    count. `flags` go by the names of the settings, None meaning not given; `shared_file` stands for
+    `leadhand.yaml`. Raises SettingsFault.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     table = _entries()
-    nested = {name for name, (_, of_entry) in table.items() if of_entry.kind in {COMMANDS, *MAPPINGS}}
+    nested = {name for name, (_, of_entry) in table.items() if of_entry.kind.is_mapping}
     personal, _ = read_yaml(personal_file or user_file(), nested, from_repository=False)
     shared, data = read_yaml(shared_file or root / SETTINGS_FILE, nested, from_repository=True)
     sources = [

@@ -84,6 +84,14 @@ class OutputFiles(Protocol):
         ...
 
 
+class Distrust(Protocol):
+    """Hears that a result was written elsewhere."""
+
+    def __call__(self, why: str, server: str = "", /) -> None:
+        """`server` is the one that it comes from, which the person may trust."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToolContext:
     """The surroundings of one call."""
@@ -93,6 +101,9 @@ class ToolContext:
     outputs: OutputFiles
     progress: Callable[[], None] = lambda: None  # a sign of life, called while a long call goes on
     groups: RunningGroups = field(default_factory=RunningGroups)  # of the processes that tools run
+    hidden: Callable[[str], bool] = lambda _: False  # files, by place, that searches pass over
+    distrust: Distrust = lambda *_: None  # told why a result comes from elsewhere
+    untrusted: Callable[[], str] = lambda: ""  # what of that kind the conversation holds
     call_id: str = ""
 
 

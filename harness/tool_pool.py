@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import anyio
 
 from coordination.errors import TeamError
+from harness.hooks.events import Event
+from harness.hooks.outcome import Says
 from harness.input_schema import InputSchema
 from harness.preview import preview
 from harness.tool import Effect, Refusal
@@ -18,6 +20,7 @@ from harness.tool import Effect, Refusal
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from harness.hooks.hook_set import HookSet
     from harness.tool import Guard, Output, Record, Tool, ToolCall, ToolContext
 
 P = ParamSpec("P")
@@ -68,8 +71,10 @@ class ToolPool:
         context: ToolContext,
         record: Record,
         limits: ResultLimits,
+        hooks: HookSet | None = None,
     ) -> None:
-        """Guards are asked in this order. Raises DuplicateTool."""
+        """Guards are asked in this order; `hooks` are asked after a tool ran. Raises DuplicateTool."""
+        self._hooks = hooks
         self._own = tuple(tools)
         self._tools: dict[str, Tool] = {}
         self._inputs: dict[str, InputSchema] = {}
@@ -175,7 +180,20 @@ class ToolPool:
             refusal = await _bordered(guard.gate, guard.check, call, tool)
             if refusal is not None:
                 raise _Stopped(refusal)
-        return await _bordered(RUN, tool.run, dict(call.input), replace(self._context, call_id=call.id))
+        output = await _bordered(RUN, tool.run, dict(call.input), replace(self._context, call_id=call.id))
+        if isinstance(output, str):
+            return output + await _bordered("hook", self._remarks, call, output)
+        remarks = await _bordered("hook", self._remarks, call, output.text)
+        return replace(output, text=output.text + remarks)
+
+    async def _remarks(self, call: ToolCall, text: str) -> str:
+        """What the person's hooks have to say of a call that ran."""
+        if self._hooks is None:
+            return ""
+        outcome = await self._hooks.on_tool(Event.POST_TOOL_USE, call.name, call.input, text)
+        objection = f"[hook/objected] {outcome.reason}" if outcome.says is Says.BLOCK else ""
+        said = "\n".join(filter(None, [objection, outcome.context]))
+        return f"\n{said}" if said else ""
 
     async def _examine(self, tool: Tool, call: ToolCall) -> Refusal | None:
         fault = self._inputs[tool.name].fault(call.input)

@@ -40,6 +40,7 @@ class Turn:
     def __init__(self) -> None:
         self.rounds = 0
         self.continuations = 0
+        self.vetoes = 0  # of hooks, to its end
         self._usage = Usage()
         self._text = ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import termios
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -53,6 +54,9 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "mcp_called": "calls {tool} of {server}: {outcome} ({reason})",
     "mcp_progress": "waits for {tool} of {server}: {progress}",
     "skill_loaded": "loads the skill {skill} ({source})",
+    "permission_asked": "needs your word for {tool}: {what} ({request})",
+    "permission_unasked": "needs your word, but nobody can be asked: {tool}: {what}",
+    "permission_decided": "decides on {request} of {asker}: {verdict} {reason}",
     "model_waits": "waits {seconds} s for the model: {error}",
     "model_changed": "gets its replies from {model} now",
     "limit_reached": "has met a limit: limits.{scope}.{limit}",
@@ -71,6 +75,8 @@ class Console:
         self._colors: dict[str, str] = {}
         self._unfinished = ""
         self.asker: Callable[[str], Awaitable[str]] | None = None  # a session reads itself
+        self._asking = anyio.Lock()
+        self.at_end = False  # nobody will type anything any more
 
     def _put(self, text: str, *, nl: bool = True) -> None:
         """A terminal or pipe that is gone ends no run: what happens is on disk as well."""
@@ -111,12 +117,21 @@ class Console:
             self._put(self._line(event))
 
     async def ask(self, question: str) -> str:
-        """What the person types next; empty at the end of input. Can be cancelled."""
-        if self.asker:
-            return await self.asker(question)
-        self._put(f"{question}: ", nl=False)
-        await anyio.wait_readable(sys.stdin)
-        return sys.stdin.readline().strip()
+        """What the person types next; empty at the end of input. Can be cancelled.
+
+        One question at a time, and none takes what was typed before it was there.
+        """
+        async with self._asking:
+            if self.asker:
+                return await self.asker(question)
+            self.flush()
+            if sys.stdin.isatty():
+                termios.tcflush(sys.stdin, termios.TCIFLUSH)
+            self._put(f"{question}: ", nl=False)
+            await anyio.wait_readable(sys.stdin)
+            line = sys.stdin.readline()
+            self.at_end = not line
+            return line.strip()
 
     def _line(self, event: Mapping[str, Any]) -> str:
         who = str(event.get("who", "")).partition("~")[0]
@@ -158,11 +173,13 @@ class Stream:
         self._listener = listener
         self._tail = EventTail(directory)
         self._console = console
+        self.heard: set[str] = set()  # every action so far
         self._tail.read_new()  # what was before is no news
 
     def show_new(self) -> None:
         """Every event since the last call is on the console."""
         for event in self._tail.read_new():
             self._console.emit(event)
+            self.heard.add(str(event.get("action")))
             if self._listener:
                 self._listener(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from coordination.records import Status
 from orchestrator.outcome import Ending, ExitCode
 from orchestrator.report import make_report, save_report
 
@@ -40,16 +41,27 @@ def _close_term(parts: LeadParts) -> None:
         parts.background.leadership.end(parts.opened.term)
 
 
-def conclude(parts: LeadParts, code: ExitCode, words: str, *, cut_short: str = "") -> Ending:
+def give_up_empty_run(parts: LeadParts) -> None:
+    """A run in which nothing was begun does not stand in the way of the next one."""
+    if all(task.status is Status.HELD for task in parts.tasks()):
+        end_run(parts.background, parts.opened.run.id, "stopped")
+
+
+def conclude(
+    parts: LeadParts, code: ExitCode, words: str, *, cut_short: str = "", was_unasked: bool = False
+) -> Ending:
     """The report is on disk, and a run that is over is ended; `words` are the last of the lead's model.
 
-    A run that was `cut_short`, which says why, stays open for a later lead.
+    A run that was `cut_short`, which says why, stays open for a later lead. `was_unasked` says that a
+    call needed the person and nobody could be asked: a run that failed then waits for the person, open.
     """
     tasks, run = parts.background.tasks, parts.opened.run
     report = make_report(parts.opened.team, tasks, run, words, prices=parts.settings.prices)
     report = replace(report, cut_short=cut_short)
     if code is ExitCode.DONE and report.tasks and not report.is_whole:
         code = ExitCode.WAITING if report.unverified and not report.failed else ExitCode.FAILED
+    if code is ExitCode.FAILED and was_unasked:
+        code = ExitCode.WAITING
     if code in {ExitCode.DONE, ExitCode.FAILED} and not cut_short:
         state = "done" if code is ExitCode.DONE else "failed"
         report = replace(report, run=end_run(parts.background, parts.opened.run.id, state))

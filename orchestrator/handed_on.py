@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from harness.hooks.configured import to_raw
 from harness.mcp.assemble import named_variables
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def handed_on(settings: Settings, catalogs: Catalogs) -> dict[str, object]:
             for scope in ("task", "member", "team")
             for name, value in asdict(settings.limits(scope)).items()
         },
+        "guard": str(settings.guard).lower(),
+        "guard.trusted_servers": list(settings.trusted_servers),
+        "hooks": to_raw(settings.hooks),
         "mcp.values": {name: list(values) for name, values in settings.mcp_values.items()},
         "mcp.variables": named_variables(catalogs.configured.values(), settings),
     }

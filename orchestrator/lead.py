@@ -19,7 +19,7 @@ from harness.stop_signals import until_stopped
 from harness.turn import Ended
 from orchestrator.briefs import end_brief, nobody_works_brief
 from orchestrator.confirmation import NotConfirmed
-from orchestrator.ending import conclude, end_run, stop_team_of
+from orchestrator.ending import conclude, give_up_empty_run, stop_team_of
 from orchestrator.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of, parting
 from orchestrator.planned import ask_for_members
 from orchestrator.standing import Standing
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Sequence
 
+    from orchestrator.at_terminal import AtTerminal
     from orchestrator.confirmation import Confirmation
     from orchestrator.console import Console, Stream
     from orchestrator.interactive.talk import Talk
@@ -51,6 +52,7 @@ class Lead:
         talk: Talk | None = None,
     ) -> None:
         """`can_wait` says whether a person may answer questions while the run goes on."""
+        self.at_terminal: AtTerminal | None = None  # where questions to the person are shown
         self._parts = parts
         self._console = console
         self._stream = stream
@@ -77,8 +79,8 @@ class Lead:
             await until_stopped(partial(self._lead_and_stop, conversation, incoming), self._heed)
         except* TeamError as errors:
             raise first_of(errors) from None
-        code = after_signal(self._code, self._stopped_by)
-        return conclude(self._parts, code, self._words, cut_short=self._gave_up)
+        code, unasked = after_signal(self._code, self._stopped_by), "permission_unasked" in self._stream.heard
+        return conclude(self._parts, code, self._words, cut_short=self._gave_up, was_unasked=unasked)
 
     async def _lead_and_stop(self, conversation: Conversation | None, incoming: Sequence[Incoming]) -> None:
         try:
@@ -94,20 +96,17 @@ class Lead:
                 if self._talk:
                     group.start_soon(self._talk.person.attend, self._talk.lines, self._parts.pulse.ring)
                     group.start_soon(self._talk.keep_glance, self._parts)
+                if self.at_terminal:
+                    group.start_soon(self.at_terminal.run)
                 self._code = await self._lead_or_give_up(conversation, incoming)
                 group.cancel_scope.cancel()
         except* TeamError:
-            await self._parts.behind(self._give_up_empty_run)
+            await self._parts.behind(give_up_empty_run, self._parts)
             raise
         finally:
             with anyio.CancelScope(shield=True):
                 await stop_team_of(self._parts)
                 self._stream.show_new()
-
-    def _give_up_empty_run(self) -> None:
-        """A run in which nothing was begun does not stand in the way of the next one."""
-        if all(task.status is Status.HELD for task in self._parts.tasks()):
-            end_run(self._parts.background, self._parts.opened.run.id, "stopped")
 
     # beside the conversation
 

@@ -8,51 +8,34 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.events import EventsAbout
-from coordination.interrupts import ask_to_interrupt
 from coordination.liveness import Beat
 from coordination.mail_positions import account_of
 from coordination.mailbox import Inbox
-from coordination.protocols import PERSON
-from coordination.schedule_rules import Rank
 from coordination.sweep import Sweep
 from coordination.wakeup import Wakeup
-from harness.assembly import (
-    agent_settings,
-    policy_of,
-    result_limits,
-    tool_context,
-    workspace_tools,
-)
+from harness.assembly import agent_settings
 from harness.catalogs import pinned_catalogs
 from harness.context.resume import left_behind
 from harness.extras import Extras
-from harness.gates import LeaseGate
 from harness.loop import Agent
 from harness.mcp.assemble import secrets_of
 from harness.off_loop import OffLoop
-from harness.permissions.guard import PermissionGuard
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
 from harness.sources import Sources
-from harness.tool_pool import ToolPool
 from harness.tools.background import Background, BackgroundLimits
-from harness.tools.compact import compact_tool
-from harness.tools.mail import TeamInbox, mail_journal, send_message
-from harness.tools.schedule import schedule_tools
-from harness.tools.tasks import Planning, board_tools, planning_tools
-from harness.tools.team import lead_tools
-from harness.tools.todo import todo_write
+from harness.tools.mail import TeamInbox, mail_journal
 from orchestrator.cron import Cron
 from orchestrator.grounds import Grounds
 from orchestrator.handed_on import handed_on
 from orchestrator.launchers.local import LocalLauncher
 from orchestrator.lead_mind import LeadMind, LimitWatch
+from orchestrator.lead_tooling import LeadTooling
 from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
 from orchestrator.standing import Standing, standing
-from orchestrator.status import open_questions
+from orchestrator.status import waiting_for_person
 from orchestrator.supervisor import Supervisor
-from orchestrator.worktree_tool import create_worktree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,6 +44,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
     from harness.loop import Inbox as Box
     from harness.settings import Settings
+    from harness.tool_pool import ToolPool
     from orchestrator.opening import Opened
     from workspace.desk import Desk
 
@@ -131,7 +115,8 @@ class LeadParts:
         boxes: list[Box] = [*([person] if person else []), self.inbox, jobs, self._cron()]
         news = Sources(*boxes, until_on=self._until_on)
         extras = self._extras(work)
-        pool = self._pool(work, mind, news, extras=extras, jobs=jobs)
+        tooling = self._tooling(work, mind, news, extras=extras, jobs=jobs)
+        pool = tooling.pool()
         self.interrupt = pool.interrupt
         mind.agent = agent = Agent(
             model=mind.model,
@@ -144,6 +129,7 @@ class LeadParts:
             events=events,
             on_text=on_text,
         )
+        agent.hooks = tooling.turn_hooks()
         extras.join(agent, pool)
         return Conversation(agent=agent, work=work, jobs=jobs, news=news, extras=extras)
 
@@ -153,11 +139,10 @@ class LeadParts:
 
     def standing(self) -> Standing:
         """Whether the run goes on, waits, or is over."""
-        questions = (asked.question for asked in open_questions(self.background))
         return standing(
             self.tasks(),
             members={member.name: member.role for member in self.supervisor.living()},
-            asked={question.task for question in questions if question.task and question.reviewer == PERSON},
+            asked=waiting_for_person(self.background),
             held_up=self.grounds.integration.held_up,
         )
 
@@ -199,36 +184,22 @@ class LeadParts:
         """Mail goes on where the last of these that wrote a journal had read to."""
         return (layout.bearer("lead", term) for term in range(self.opened.term - 1, 0, -1))
 
-    def _pool(
+    def _tooling(
         self, work: LeadWork, mind: LeadMind, news: Sources, *, extras: Extras, jobs: Background
-    ) -> ToolPool:
-        planning = Planning(run=self.opened.run.id, checks=tuple(self.opened.run.checks), made=lambda _: None)
-        tools = [
-            *workspace_tools(self.settings, jobs),
-            compact_tool(mind.compactor.ask),
-            todo_write(mind.note_todos),
-            *board_tools(self.stores.tasks, self.off_loop, work, run=lambda: self.opened.run.id),
-            *planning_tools(self.stores.tasks, self.off_loop, planning),
-            *schedule_tools(self.stores.schedule, self.off_loop, partial(_origin, news)),
-            *lead_tools(self.stores.roster, self.off_loop, self.host),
-            create_worktree(self.off_loop, partial(self.grounds.make_tree, self.stores)),
-            send_message(self.stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, self.stores)),
-            *extras.tools,
-        ]
-        context = tool_context(
-            self.settings,
-            self.opened.team.directory,
-            outputs=layout.outputs(self.bearer),
-            cwd=lambda: work.cwd,
-            progress=lambda: None,
-            variables=lambda: work.variables,
-        )
-        return ToolPool(
-            tools,
-            [LeaseGate(work.gate), PermissionGuard(policy_of(self.settings, "lead"), lambda: work.cwd)],
-            context=context,
-            record=self.stores.events.record,
-            limits=result_limits(self.settings),
+    ) -> LeadTooling:
+        return LeadTooling(
+            opened=self.opened,
+            settings=self.settings,
+            work=work,
+            host=self.host,
+            mind=mind,
+            jobs=jobs,
+            news=news,
+            make_tree=partial(self.grounds.make_tree, self.stores),
+            extras=extras.tools,
+            agent=extras.agent,
+            off_loop=self.off_loop,
+            pulse=self.pulse,
         )
 
     def _situation(self, pool: ToolPool, desk: Desk, extras: Extras) -> Situation:
@@ -244,8 +215,3 @@ class LeadParts:
             branch=run.branch,
             extras=extras.sections,
         )
-
-
-def _origin(news: Sources) -> tuple[Rank, str]:
-    """Only what a turn makes that nobody but the person had a word in is the person's request."""
-    return (Rank.REQUEST if news.kinds <= {"user"} else Rank.DATA), ", ".join(sorted(news.kinds))

@@ -46,6 +46,11 @@ class LeadWork:
         """What commands find in their environment in the tree of the lead's task."""
         return self._desk.variables
 
+    @property
+    def task(self) -> str | None:
+        """The id of the task that the lead works on."""
+        return self._desk.task.id if self._desk.task else None
+
     async def gate(self, effect: Effect) -> tuple[str, str] | None:
         """The lease gate of a lead: reads anywhere, changes only in the tree of its task."""
         if self._desk.task is None:

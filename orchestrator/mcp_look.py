@@ -14,8 +14,9 @@ from harness.mcp.connection import Limits
 from harness.mcp.seen import SeenByNobody, SeenByTeam, changes
 from harness.mcp.servers import Servers
 from harness.mcp.transports import Surroundings
-from harness.permissions.judge import Policy, judge
+from harness.permissions.judge import judge
 from harness.permissions.rules import parse_rules
+from harness.permissions.ruling import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,13 @@ import anyio
 import click
 
 from coordination.errors import TeamError
+from coordination.protocols import PERSON
+from coordination.stores import open_stores
 from harness.loop import Incoming
+from harness.off_loop import OffLoop
 from harness.settings import load_settings
+from orchestrator.approvals import Approvals
+from orchestrator.at_terminal import AtTerminal
 from orchestrator.briefs import goal_brief, resumed_brief
 from orchestrator.confirmation import Confirmation, Consent
 from orchestrator.console import Console, Stream
@@ -199,7 +204,7 @@ class Session:
         stores.leadership.end(self._opened.term)
 
     def _lead(self) -> Lead:
-        return Lead(
+        lead = Lead(
             self._parts,
             self._console,
             self._stream,
@@ -207,10 +212,17 @@ class Session:
             can_wait=not self._options.no_input,
             talk=self._talk,
         )
+        lead.at_terminal = self._at_terminal() if self._consent().may_ask else None
+        return lead
 
     def _consent(self) -> Consent:
         consent = self._options.consent()
         return replace(consent, may_ask=True) if self._talk else consent
+
+    def _at_terminal(self) -> AtTerminal:
+        parts = self._parts
+        approvals = Approvals(open_stores(self._opened.team, PERSON))
+        return AtTerminal(self._opened.team, approvals, self._console, pulse=parts.pulse, off_loop=OffLoop())
 
     def _propose(self, tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
         return Proposal(

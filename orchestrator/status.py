@@ -9,6 +9,7 @@ from coordination.liveness import read_beat
 from coordination.process import known_dead, this_process
 from coordination.protocols import PERSON, Kind
 from coordination.records import MemberState, Status
+from orchestrator.approvals import FOR_PERSONS, is_asker_there
 from orchestrator.pins import TAKE_UP, differences
 from orchestrator.standing import lost, mergeable, redone
 
@@ -39,12 +40,19 @@ def status(stores: Stores) -> dict[str, Any]:
 
 
 def open_questions(stores: Stores) -> list[RequestState]:
-    """The plans that wait for a decision by somebody who can still use it."""
+    """The plans that wait for a decision by somebody who can still use it, and the calls."""
     return [
         asked
         for asked in stores.requests.open()
-        if asked.question.kind == Kind.PLAN and stores.roster.is_present(asked.question.asker)
+        if asked.question.kind in FOR_PERSONS and is_asker_there(stores, asked.question.asker)
     ]
+
+
+def waiting_for_person(stores: Stores) -> set[str]:
+    """The tasks that only a person can bring on: a call that waits has a deadline, a plan has none."""
+    questions = [asked.question for asked in open_questions(stores)]
+    plans = [asked for asked in questions if asked.kind == Kind.PLAN and asked.reviewer == PERSON]
+    return {asked.task for asked in plans if asked.task}
 
 
 def _lead(stores: Stores) -> dict[str, Any] | None:
@@ -161,4 +169,5 @@ def _member_row(member: dict[str, Any]) -> str:
 
 def _question_row(question: dict[str, Any]) -> str:
     who = f"leadhand approve {question['id']}" if question["reviewer"] == PERSON else "the lead decides"
-    return f"{question['id']}  plan of {question['from'].partition('~')[0]} for {question['subject']} ({who})"
+    asker = question["from"].partition("~")[0]
+    return f"{question['id']}  {question['kind']} of {asker} for {question['subject']} ({who})"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from coordination.errors import TeamError
 from coordination.records import CheckResult, Status, Task, TaskResult
 from workspace.checks import passed
@@ -217,8 +219,10 @@ class Desk:
         self._trees.keep(kept_branch(task), commit)
         return commit
 
-    def complete(self, text: str, usage: Usage) -> HandedIn:
+    def complete(self, text: str, usage: Usage, *, untrusted: str = "") -> HandedIn:
         """The task is completed if its checks pass on a clean checkout; else the refusal is on record.
+
+        `untrusted` is what the member had read that was written elsewhere.
 
         A task without checks completes as unverified. Raises NoTask, LeaseBroken, and StaleToken when
         the task was taken away meanwhile; the commit then stays under its branch.
@@ -231,7 +235,7 @@ class Desk:
             commit, checks_of(task, self._proof), self._proof.timeout_seconds, task=task.id
         )
         red = tuple(check for check in checks if check.exit_code != 0)
-        result = self._result(commit, text, usage, checks)
+        result = structs.replace(self._result(commit, text, usage, checks), untrusted=untrusted)
         if red:
             self.task = self._store.refuse(task.id, task.token or 0, result)
             return HandedIn(task=self.task, refused=red)

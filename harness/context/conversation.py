@@ -28,6 +28,8 @@ class Conversation:
         self.rounds_without_todos = 0  # since it did, or since the conversation began
         self.unanswered: list[str] = []  # mail that the model has not answered yet
         self.characters = 0  # of the messages; an image counts as what it costs
+        self.untrusted = ""  # what came into it that neither the team nor the person wrote; it stays
+        self.marked: set[str] = set()  # who sent mail from a conversation that holds such a thing
 
     @classmethod
     def of(cls, lines: Iterable[dict[str, Any]]) -> Self:
@@ -42,6 +44,7 @@ class Conversation:
 
     def take(self, line: dict[str, Any]) -> None:
         """Go on by what the line says: user-side lines gather in one message, results first."""
+        self._mark(line)
         match line["kind"]:
             case "conversation" | "context" | "withdrawn" | "todos":
                 self._change(line)
@@ -74,6 +77,14 @@ class Conversation:
             self.messages.append({"role": "assistant", "content": content})
             self._weigh(content)
 
+    def _mark(self, line: dict[str, Any]) -> None:
+        """A mark stays to the end of the conversation, whatever is shortened or summed up."""
+        message = line.get("message", {})
+        why = message.get("metadata", {}).get("untrusted")
+        if why:
+            self.marked.add(str(message.get("from", "")).partition("~")[0])
+        self.untrusted = self.untrusted or str(line.get("untrusted") or why or "")
+
     def _begin(self, line: dict[str, Any]) -> None:
         """A conversation begins: empty, or with what one of before had come to."""
         self.about = line.get("about", "")
@@ -82,11 +93,13 @@ class Conversation:
         self.messages = list(line.get("messages", ()))
         self.requests = list(line.get("requests", ()))
         self.unanswered = list(line.get("unanswered", ()))
+        self.untrusted = str(line.get("untrusted", ""))
+        self.marked = set()
         self._weigh_all()
 
     def to_json(self) -> dict[str, Any]:
         """The fields of the line with which another process goes on with it."""
-        names = ("about", "messages", "requests", "unanswered", "todos", "rounds_without_todos")
+        names = ("about", "messages", "requests", "unanswered", "todos", "rounds_without_todos", "untrusted")
         return {name: value for name in names if (value := getattr(self, name))}
 
     @property

@@ -27,9 +27,10 @@ def _variables(value: object) -> Mapping[str, str]:
     return {str(name): text for name, text in value.items()}
 
 
-VALUES = Kind("a mapping of `server/tool.argument` to a list of values (in a file only)", _values)
-VARIABLES = Kind("a mapping of names to texts (in a file only)", _variables)
-MAPPINGS = (VALUES, VARIABLES)
+VALUES = Kind(
+    "a mapping of `server/tool.argument` to a list of values (in a file only)", _values, is_mapping=True
+)
+VARIABLES = Kind("a mapping of names to texts (in a file only)", _variables, is_mapping=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,66 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from posixpath import normpath
 from typing import TYPE_CHECKING, Any
 
-from harness.permissions.rules import SHELL, Rule, Verdict, as_pattern, default_of
-from harness.permissions.shell_harm import destructive
-from harness.permissions.shell_words import commands
+from harness.permissions.judge_shell import judge_command
+from harness.permissions.protected import is_secret
+from harness.permissions.rules import SHELL, Verdict, default_of
+from harness.permissions.ruling import Ground, Policy, Ruling, by_rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-
-@dataclass(frozen=True, kw_only=True)
-class Ruling:
-    """The verdict on one call and why."""
-
-    verdict: Verdict
-    reason: str  # destructive, rule, built_in
-    text: str
-    rule: Rule | None = None  # the one that decided
+WRITERS = frozenset({"write_file", "edit_file"})
+READERS = frozenset({"read_file", "grep"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Policy:
-    """Everything that a process judges the calls of its model by."""
-
-    rules: Sequence[Rule] = ()
-    role: str = "teammate"  # whose calls they are
-
-
-def judge(policy: Policy, tool: str, arguments: Mapping[str, Any], *, cwd: str = "") -> Ruling:
-    """The verdict on a call: destruction is denied before any rule; then deny, ask, allow, default."""
+def judge(policy: Policy, tool: str, arguments: Mapping[str, Any], ground: Ground | None = None) -> Ruling:
+    """The verdict on a call: what is denied or asked about by nature, then deny, ask, allow, default."""
+    ground = ground or Ground()
     default = default_of(tool)
     subject = str(arguments.get(default.subject, ""))
-    harm = destructive(subject) if tool == SHELL else None
-    if harm:
-        return Ruling(verdict=Verdict.DENY, reason="destructive", text=f"this command {harm}")
-    rules = [rule for rule in policy.rules if rule.is_about(tool, policy.role)]
+    if tool == SHELL:
+        return judge_command(policy, subject, ground)
+    if tool in WRITERS | READERS:
+        return _of_file(policy, tool, ground.places(subject or "."), ground)
+    return _by_rules(policy, tool, [subject]) or _by_default(tool)
+
+
+def _of_file(policy: Policy, tool: str, places: Sequence[str], ground: Ground) -> Ruling:
+    if tool in WRITERS and any(map(ground.is_protected, places)):
+        text = f"{places[0]} belongs to git, the team or its policy, which only people write"
+        return Ruling(verdict=Verdict.DENY, reason="protected", text=text)
+    tools = (tool, "read_file") if tool in READERS else (tool,)
+    for verdict in (Verdict.DENY, Verdict.ASK):
+        for name in tools:  # a search reads, so what may not be read may not be searched
+            if rule := policy.decides(verdict, name, places):
+                return by_rule(rule)
+    if any(map(is_secret, places)) and not policy.decides(Verdict.ALLOW, tool, places, named=True):
+        text = f"{places[0]} looks like a file with credentials"
+        return Ruling(verdict=Verdict.ASK, reason="secret", text=text)
+    return _by_rules(policy, tool, places) or _by_default(tool)
+
+
+def _by_rules(policy: Policy, tool: str, subjects: Sequence[str]) -> Ruling | None:
     for verdict in Verdict:
-        for rule in rules:
-            if rule.verdict is verdict and _fits(rule, tool, subject, cwd):
-                text = f"the rule {rule} says {verdict}"
-                return Ruling(verdict=verdict, reason="rule", text=text, rule=rule)
+        if rule := policy.decides(verdict, tool, subjects):
+            return by_rule(rule)
+    return None
+
+
+def _by_default(tool: str) -> Ruling:
+    default = default_of(tool)
     says = f" ({default.says})" if default.says else ""
     text = f"without a rule the verdict on {tool} is {default.verdict}{says}"
     return Ruling(verdict=default.verdict, reason="built_in", text=text)
-
-
-def _fits(rule: Rule, tool: str, subject: str, cwd: str) -> bool:
-    if rule.pattern is None:
-        return True
-    pattern = as_pattern(rule.pattern)
-    if tool != SHELL:
-        return pattern.fullmatch(_plain_path(subject, cwd)) is not None
-    lines = [" ".join(command.words) for command in commands(subject) if command.words]
-    fits = [pattern.fullmatch(line) is not None for line in lines]
-    # A chain is as bad as its worst part and only as good as all of them.
-    return bool(fits) and (all(fits) if rule.verdict is Verdict.ALLOW else any(fits))
-
-
-def _plain_path(path: str, cwd: str) -> str:
-    """The path as a rule names it: relative to the working directory, without detours."""
-    return normpath(path.removeprefix(f"{cwd}/") if cwd else path)

@@ -38,12 +38,12 @@ class Default:
 
 # Working directory, plan and lease are other gates' business.
 DEFAULTS: Mapping[str, Default] = {
-    SHELL: Default(Verdict.ALLOW, "command", "what is known to destroy is denied, whatever the rules say"),
-    "read_file": Default(Verdict.ALLOW, "path"),
-    "grep": Default(Verdict.ALLOW, "path"),
+    SHELL: Default(Verdict.ASK, "command", "unless it only reads in the working directory or is a check"),
+    "read_file": Default(Verdict.ALLOW, "path", "files with credentials are asked about"),
+    "grep": Default(Verdict.ALLOW, "path", "files with credentials are left out, or asked about if named"),
     "glob": Default(Verdict.ALLOW, "pattern"),
-    "write_file": Default(Verdict.ALLOW, "path"),
-    "edit_file": Default(Verdict.ALLOW, "path"),
+    "write_file": Default(Verdict.ALLOW, "path", "protected paths are denied, files with credentials asked"),
+    "edit_file": Default(Verdict.ALLOW, "path", "likewise"),
     "send_message": Default(Verdict.ALLOW, "to"),
     "load_skill": Default(Verdict.ALLOW, "name", "skills of your home only if `skills.allow` names them"),
     "connect_mcp": Default(Verdict.ASK, "name", "it starts a program, or calls a machine elsewhere"),

@@ -104,6 +104,12 @@ def _harm_by_name(words: list[str]) -> str | None:
         return "stops the host"
     if name in {"init", "telinit"} and arguments[:1] in (["0"], ["6"]):
         return "stops the host"
+    return _harm_to_others(name, arguments)
+
+
+def _harm_to_others(name: str, arguments: Sequence[str]) -> str | None:
+    if name == "leadhand" and {"approve", "deny", "approvals", "trust", "run", "resume"} & set(arguments):
+        return "decides in the person's place"
     if name == "mkfs" or name.startswith(("mkfs.", "mke2fs")):
         return "makes a file system"
     return None

@@ -35,10 +35,12 @@ _DEPTH = 80  # of blocks and substitutions
 
 @dataclass(eq=False)
 class Command:
-    """One simple command, or one redirection of output."""
+    """One simple command, one redirection, or variables that are set."""
 
     words: list[str] = field(default_factory=list)
     writes_to: str = ""
+    reads_from: str = ""
+    sets: list[str] = field(default_factory=list)  # names of variables, for the command if it has words
     inner: list[Command] = field(default_factory=list)  # of substitutions in its words
     stdin: str = ""  # here-documents and here-strings
     fed_by: list[Command] = field(default_factory=list)  # all before it in a pipeline
@@ -102,7 +104,9 @@ class _Reader:
     def _unit(self, node: Node, fed_by: Sequence[Command]) -> list[Command]:
         if self.depth > _DEPTH:
             return [Command([UNKNOWN])]
-        here = [Command(self._words(node), fed_by=list(fed_by))] if node.type in _COMMANDS else []
+        here = []
+        if node.type in _COMMANDS:
+            here = [Command(self._words(node), fed_by=list(fed_by), sets=_names_set(node))]
         variables = dict(self.variables) if node.type in _OWN_VARIABLES else self.variables
         inner = _Reader(variables, self.depth + 1).read(node, fed_by, here)
         for command in here:
@@ -110,13 +114,19 @@ class _Reader:
         if node.type == "variable_assignment":
             value = node.child_by_field_name("value")
             self.variables[_source(node.children[0])] = self._text(value, quoted=True) if value else ""
+            here = [Command(sets=[_source(node.children[0])])]
         return inner + here
 
     def _redirect(self, node: Node, receivers: Sequence[Command]) -> list[Command]:
         found = self.read(node)
-        if any(">" in child.type for child in node.children):
-            targets = node.children_by_field_name("destination")
-            return [*found, *(Command(writes_to=self._text(target)) for target in targets)]
+        if node.type == "file_redirect":
+            signs = {child.type for child in node.children}
+            targets = [self._text(target) for target in node.children_by_field_name("destination")]
+            if signs & {">&", "<&"} and all(re.fullmatch(r"\d+-?|-", target) for target in targets):
+                return found  # one descriptor made a copy of another
+            if any(">" in sign for sign in signs):
+                return [*found, *(Command(writes_to=target) for target in targets)]
+            found += [Command(reads_from=target) for target in targets]
         text = self._text(node.children[-1] if node.type == "herestring_redirect" else node)
         for command in receivers:
             command.fed_by += found
@@ -145,6 +155,12 @@ class _Reader:
         if node.type in {"word", "string_content", "heredoc_content"}:
             return re.sub(r"\\(.)", r"\1", out.replace("\\\n", ""))
         return out[_QUOTES.get(node.type, slice(None))]
+
+
+def _names_set(node: Node) -> list[str]:
+    """The variables that are set for one command, or declared by it."""
+    assignments = [child for child in node.children if child.type == "variable_assignment"]
+    return [_source(assignment.children[0]) for assignment in assignments]
 
 
 def _source(node: Node) -> str:

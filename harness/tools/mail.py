@@ -43,6 +43,7 @@ def send_message(
             args["content"],
             message_id=f"msg_{context.call_id}",
             in_reply_to=args.get("in_reply_to"),
+            metadata={"untrusted": why} if (why := context.untrusted()) else None,
         )
         sent(message.to)
         if interrupt and args.get("interrupt") and await off_loop(interrupt, message):

@@ -7,16 +7,14 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
+from harness.permissions.protected import GIT, SECRETS, TEAM_STATE, is_protected, is_secret, is_state
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from harness.tool import ToolContext
 
-GIT = ".git"  # at any depth: its configuration and hooks start programs
-TEAM_STATE = frozenset({".team", ".tasks", "mailboxes", ".worktrees", ".memory"})  # at the top
-SECRETS = frozenset({".env"})  # at the top: holds the credentials
-POLICY = frozenset({"leadhand.yaml", ".mcp.json"})  # at the top: people only write them; reading is free
-
-NEVER_SEARCHED = (GIT, *(f"/{name}" for name in sorted(TEAM_STATE | SECRETS)))  # as gitignore patterns
+NEVER_SEARCHED = (GIT, *(f"/{name}" for name in sorted(TEAM_STATE)), *SECRETS)  # as gitignore patterns
 
 
 @dataclass(eq=False)
@@ -57,13 +55,13 @@ def readable(context: ToolContext, path: str) -> Place:
     real = _real(cwd, path)
     if real.is_relative_to(outputs) and real != outputs:
         return Place(path=real, shown=str(real))
-    return _inside(cwd, path, real, closed=TEAM_STATE | SECRETS)
+    return _inside(cwd, path, real, is_closed=is_state)
 
 
 def writable(context: ToolContext, path: str) -> Place:
     """Where `path` leads, for writing. Raises as `readable`."""
     cwd = context.cwd().resolve()
-    return _inside(cwd, path, _real(cwd, path), closed=TEAM_STATE | SECRETS | POLICY)
+    return _inside(cwd, path, _real(cwd, path), is_closed=is_protected)
 
 
 def as_inside(cwd: Path, pattern: str) -> str:
@@ -75,8 +73,8 @@ def as_inside(cwd: Path, pattern: str) -> str:
 
 
 def is_hidden(relative: str) -> bool:
-    """True for what glob and grep pass over: the protected paths, seen from the working directory."""
-    return _is_protected(PurePosixPath(relative), TEAM_STATE | SECRETS)
+    """True for what glob and grep pass over, seen from the working directory: team state, secrets."""
+    return is_state(relative) or is_secret(relative)
 
 
 def _real(cwd: Path, path: str) -> Path:
@@ -86,15 +84,10 @@ def _real(cwd: Path, path: str) -> Path:
         raise OutsideWorkingDirectory(path=path, cwd=str(cwd)) from error
 
 
-def _inside(cwd: Path, path: str, real: Path, *, closed: frozenset[str]) -> Place:
+def _inside(cwd: Path, path: str, real: Path, *, is_closed: Callable[[str], bool]) -> Place:
     if not real.is_relative_to(cwd):
         raise OutsideWorkingDirectory(path=path, cwd=str(cwd))
-    relative = PurePosixPath(real.relative_to(cwd).as_posix())
-    if _is_protected(relative, closed):
-        raise ProtectedPath(path=str(relative))
-    return Place(path=real, shown=str(relative))
-
-
-def _is_protected(relative: PurePosixPath, closed: frozenset[str]) -> bool:
-    parts = [part.casefold() for part in relative.parts]  # some file systems do not tell .GIT from .git
-    return GIT in parts or (bool(parts) and parts[0] in closed)
+    relative = real.relative_to(cwd).as_posix()
+    if is_closed(relative):
+        raise ProtectedPath(path=relative)
+    return Place(path=real, shown=relative)

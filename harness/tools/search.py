@@ -86,9 +86,11 @@ async def _grep(arguments: dict[str, Any], context: ToolContext, limits: SearchL
     )
     program = _ripgrep(context, cwd)
     if program:
-        return await _with_ripgrep(program, query, place, context, limits)
-    search = partial(in_python, query, place, cwd, limits=limits, clock=SystemClock())
-    return await to_thread.run_sync(search, abandon_on_cancel=True)
+        lines = await _with_ripgrep(program, query, place, context, limits)
+    else:
+        search = partial(in_python, query, place, cwd, limits=limits, clock=SystemClock())
+        lines = await to_thread.run_sync(search, abandon_on_cancel=True)
+    return [line for line in lines if not context.hidden(line.partition(":")[0])]
 
 
 def _is_regex(arguments: Arguments) -> Refusal | None:

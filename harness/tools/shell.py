@@ -12,6 +12,7 @@ from anyio import to_thread
 
 from coordination.child import end_group, on_a_leash
 from coordination.clock import SystemClock
+from harness.permissions.shell_effects import may_send
 from harness.tool import Effect, NoWorkingDirectory, Tool, ToolContext, ToolFailure, closed
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ async def _bash(arguments: dict[str, Any], context: ToolContext, limits: ShellLi
         arguments["command"], context, timeout_seconds=seconds, kept_bytes=limits.kept_bytes
     )
     output = finished.output.strip("\n")
+    if may_send(arguments["command"]):
+        context.distrust(f"the output of {arguments['command'][:80]!r}")
     if finished.status is None:
         raise ToolFailure("timeout", f"the command was killed after {seconds} s; output so far:\n{output}")
     if finished.status != 0:

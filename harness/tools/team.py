@@ -38,8 +38,8 @@ class Leading(Protocol):
 class Planner(Protocol):
     """What a teammate's host does with a plan."""
 
-    async def submit_plan(self, plan: str) -> str:
-        """The plan is before its reviewer."""
+    async def submit_plan(self, plan: str, scope: dict[str, Any] | None = None) -> str:
+        """The plan is before its reviewer, with the scope that it keeps to."""
         ...
 
 
@@ -58,7 +58,15 @@ def submit_plan(planner: Planner) -> Tool:
     """The teammate's way through the plan gate."""
 
     async def run(args: dict[str, Any], _: ToolContext) -> str:
-        return await planner.submit_plan(args["plan"])
+        return await planner.submit_plan(args["plan"], args.get("scope"))
+
+    names = {"type": "array", "items": {"type": "string", "minLength": 1}}
+    scope = closed({"paths": names, "commands": names}) | {
+        "description": (
+            "What you will change and nothing else: globs such as src/**/*.py, and commands such as "
+            "`make *`. Once approved, the host refuses everything outside of it."
+        )
+    }
 
     return Tool(
         name="submit_plan",
@@ -66,7 +74,7 @@ def submit_plan(planner: Planner) -> Tool:
             "Put a plan for your task before its reviewer: what you will change, where, and how you will "
             "know it works. You go on when it is decided; until then you can read but change nothing."
         ),
-        input_schema=closed({"plan": {"type": "string", "minLength": 1}}, required=("plan",)),
+        input_schema=closed({"plan": {"type": "string", "minLength": 1}, "scope": scope}, required=("plan",)),
         run=run,
         effect=Effect.TEAM,
         ends_turn=True,

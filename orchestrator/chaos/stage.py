@@ -81,6 +81,7 @@ class Stage:
             "ANTHROPIC_API_KEY": "scripted-no-key-needed",
             "LEADHAND_LEASE_TTL_SECONDS": str(TTL_SECONDS),
             "LEADHAND_TASK_MAX_ATTEMPTS": str(NO_END),
+            "LEADHAND_PERMISSIONS_ALLOW": "bash(mkdir *)",
             "XDG_STATE_HOME": str(self.place),
             "XDG_CONFIG_HOME": str(self.place),
         }

@@ -1,40 +1,111 @@
-"""The verbs by which the person decides a plan: approve, deny."""
+"""The verbs by which the person decides: approvals, approve, deny."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from coordination.errors import UsageError
 from coordination.records import Verdict
-from orchestrator.cli.shared import persons_stores, team_option
+from orchestrator.cli.shared import json_option, persons_stores, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from harness.permissions.answers import Standing
+    from orchestrator.approvals import Approvals
 
-@click.command()
-@click.argument("request_id")
+WAITING = 3  # exit code while something waits for the person
+
+
+@click.group(invoke_without_command=True)
+@click.option("--follow", is_flag=True, help="Show questions as they come; at a terminal answer them here.")
+@json_option
 @team_option
-def approve(*, request_id: str, team_directory: Path | None) -> None:
-    """Approve a plan that waits for you; `leadhand status` lists the open ones."""
-    _decide(request_id, Verdict.APPROVE, "", team_directory)
+@click.pass_context
+def approvals(
+    context: click.Context, *, follow: bool, as_json: bool, team_directory: Path | None
+) -> int | None:
+    """Show what waits for your word, and the answers that stand; exit code 3 while something waits."""
+    if context.invoked_subcommand:
+        context.obj = team_directory
+        return None
+    if follow:
+        return _follow(team_directory, as_json=as_json)
+    from orchestrator.at_terminal import in_words
+
+    side = _side(team_directory)
+    groups, standing = side.open(), side.answers.all()
+    facts = {"open": [group.to_json() for group in groups], "standing": [_fields(one) for one in standing]}
+    show(
+        facts,
+        as_json,
+        lambda: "\n\n".join([*map(in_words, groups), *map(_standing, standing)]) or "nothing waits for you",
+    )
+    return WAITING if groups else 0
 
 
-@click.command()
-@click.argument("request_id")
-@click.option("--reason", default="", help="What the author should do better.")
-@team_option
-def deny(*, request_id: str, reason: str, team_directory: Path | None) -> None:
-    """Send a plan back to its author."""
-    _decide(request_id, Verdict.DENY, reason, team_directory)
+def _fields(answer: Standing) -> dict[str, Any]:
+    return {name: getattr(answer, name) for name in answer.__struct_fields__ if name != "digest"}
 
 
-def _decide(request_id: str, verdict: Verdict, reason: str, team_directory: Path | None) -> None:
-    from orchestrator.leading import review
+def _standing(answer: Standing) -> str:
+    verdict = "allowed" if answer.allow else "denied"
+    where = "in all your teams" if answer.scope == "always" else "in this team"
+    return f"{answer.id}: {verdict} {where} since {answer.at}: {answer.tool}\n    {answer.shown}"
+
+
+def _follow(team_directory: Path | None, *, as_json: bool) -> int:
+    import anyio
+
+    from orchestrator.following import follow_questions
 
     stores = persons_stores(team_directory)
-    question = stores.requests.get(request_id).question
-    review(stores, request_id, verdict, reason)
-    done = "approved" if verdict is Verdict.APPROVE else "denied"
-    click.echo(f"{done}: plan {question.plan} of {question.asker.partition('~')[0]} for {question.subject}")
+    asks = not as_json and sys.stdin.isatty()
+    return anyio.run(follow_questions, stores, as_json, asks)
+
+
+@approvals.command("forget")
+@click.argument("request_id")
+@team_option
+@click.pass_context
+def forget(context: click.Context, *, request_id: str, team_directory: Path | None) -> None:
+    """Take back an answer that stands; the next like call is asked about again."""
+    answer = _side(team_directory or context.obj).answers.forget(request_id)
+    click.echo(
+        f"forgotten: {answer.tool} is {'asked about' if answer.allow else 'no longer denied'} from now on"
+    )
+
+
+@click.command()
+@click.argument("request_id")
+@click.option("--for-team", is_flag=True, help="From now on for every member of this team.")
+@click.option("--always", is_flag=True, help="From now on in all your teams.")
+@team_option
+def approve(*, request_id: str, for_team: bool, always: bool, team_directory: Path | None) -> None:
+    """Say yes to a call or a plan that waits for you, and to open ones like it."""
+    from harness.permissions.answers import Scope
+
+    if for_team and always:
+        raise UsageError(detail="say either --for-team or --always")
+    scope = Scope.ALWAYS if always else Scope.TEAM if for_team else Scope.ONCE
+    question = _side(team_directory).decide(request_id, Verdict.APPROVE, scope=scope)
+    click.echo(f"approved: {question.kind} of {question.asker.partition('~')[0]} for {question.subject}")
+
+
+@click.command()
+@click.argument("request_id")
+@click.option("--reason", default="", help="What the asker should do instead.")
+@team_option
+def deny(*, request_id: str, reason: str, team_directory: Path | None) -> None:
+    """Say no: a plan goes back to its author; a call is denied to the whole team from now on."""
+    question = _side(team_directory).decide(request_id, Verdict.DENY, reason=reason)
+    click.echo(f"denied: {question.kind} of {question.asker.partition('~')[0]} for {question.subject}")
+
+
+def _side(team_directory: Path | None) -> Approvals:
+    from orchestrator.approvals import Approvals
+
+    return Approvals(persons_stores(team_directory))

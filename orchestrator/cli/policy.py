@@ -12,8 +12,8 @@ from coordination.errors import UsageError
 from orchestrator.cli.shared import json_option, show, team_option
 
 if TYPE_CHECKING:
-    from harness.permissions.judge import Ruling
     from harness.permissions.rules import Rule
+    from harness.permissions.ruling import Ruling
     from harness.settings import Settings
 
 
@@ -59,10 +59,12 @@ def explain(
     ARGUMENTS are a JSON object, or just the text that rules are compared with, such as a command.
     """
     from harness.assembly import policy_of
+    from harness.permissions.ground import ground_at
     from harness.permissions.judge import judge
 
     call = _call(tool, " ".join(arguments))
-    ruling = judge(policy_of(_settings(team_directory), role), tool, call, cwd=str(Path.cwd()))
+    ground = ground_at(Path.cwd(), team_directory or Path.cwd())
+    ruling = judge(policy_of(_settings(team_directory), role), tool, call, ground)
     facts = {
         "tool": tool,
         "verdict": str(ruling.verdict),

@@ -43,6 +43,7 @@ def consent_options(verb: Callable[..., object]) -> Callable[..., object]:
         ),
         json_option,
         config_option,
+        click.option("--allow", multiple=True, metavar="RULE", help="Allow calls, as in bash(npm *)."),
         click.option("--yes", is_flag=True, help="Agree to the proposed team beforehand."),
         click.option(
             "--workers", type=click.IntRange(min=1), help="Agree to this many teammates beforehand."
@@ -70,6 +71,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     worker_model: str | None,
     workers: int | None,
     yes: bool,
+    allow: tuple[str, ...],
     as_json: bool,
     no_input: bool,
     mcp_config: tuple[str, ...],
@@ -89,7 +91,11 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         yes=yes,
         as_json=as_json,
         no_input=no_input,
-        flags={"mcp.config": list(mcp_config) or None, **limit_flags(max_usd, max_tokens, max_minutes)},
+        flags={
+            "permissions.allow": list(allow) or None,
+            "mcp.config": list(mcp_config) or None,
+            **limit_flags(max_usd, max_tokens, max_minutes),
+        },
     )
     return start_run(options, goal=_goal(goal, goal_file, tasks_file), tasks_file=tasks_file)
 
@@ -114,11 +120,12 @@ def _goal(goal: str | None, goal_file: Path | None, tasks_file: Path | None) -> 
 @limit_options
 @consent_options
 @team_option
-def resume(  # noqa: PLR0913 - likewise
+def resume(  # noqa: PLR0913 - one parameter per option of the command
     *,
     model: str | None,
     workers: int | None,
     yes: bool,
+    allow: tuple[str, ...],
     as_json: bool,
     no_input: bool,
     mcp_config: tuple[str, ...],
@@ -137,7 +144,11 @@ def resume(  # noqa: PLR0913 - likewise
         yes=yes,
         as_json=as_json,
         no_input=no_input,
-        flags={"mcp.config": list(mcp_config) or None, **limit_flags(max_usd, max_tokens, max_minutes)},
+        flags={
+            "permissions.allow": list(allow) or None,
+            "mcp.config": list(mcp_config) or None,
+            **limit_flags(max_usd, max_tokens, max_minutes),
+        },
     )
     return resume_run(options)
 

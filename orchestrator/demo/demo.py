@@ -134,6 +134,7 @@ def _servers() -> dict[str, object]:
         "mcp.config": [str(here / "mcp.json")],
         "mcp.variables": {"DEMO_PYTHON": sys.executable, "DEMO_SERVERS": str(here / "servers")},
         "permissions.allow": ["connect_mcp", "mcp__docs__*", "mcp__deploy__status"],
+        "guard.trusted_servers": ["docs", "deploy"],
     }
 
 

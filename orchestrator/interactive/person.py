@@ -93,7 +93,10 @@ class Person:
             return ""
         self._console.say(f"{question}:")
         self._question, self._answered = question, anyio.Event()
-        await self._answered.wait()
+        try:
+            await self._answered.wait()
+        finally:
+            self._question = None  # answered elsewhere: the next line is no answer
         return self._answer
 
     def _take_answer(self, line: str) -> None:

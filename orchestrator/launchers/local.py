@@ -92,7 +92,7 @@ class LocalLauncher:
             process = subprocess.Popen(
                 [*command, "--settings-on-stdin"],
                 cwd=order.root,
-                env=tool_environment(),
+                env=tool_environment(passed=["XDG_CONFIG_HOME"]),  # where the person's answers lie
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

@@ -12,6 +12,7 @@ SHOWN_IN_ORDER = {  # lists for people; the decision beside each goes by numbers
     "coordination/requests.py",  # open questions
     "coordination/runs.py",  # all runs
     "coordination/events.py",  # the audit trail
+    "harness/permissions/answers.py",  # standing answers
     "orchestrator/report.py",  # the usage since the run was opened
     "orchestrator/story.py",  # what happened
     "orchestrator/cli/look.py",  # listings

@@ -26,12 +26,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 # orchestrator/integration and what stands beside it), or merged by hand (orchestrator/by_hand).
 # Trees in which a project runs, the look for checks of another checkout, and what may go of all that,
 # are half of workspace.
+# Who may do what (harness/permissions): rules that are checked and explained, questions to the person who
+# answers at a terminal or by command (orchestrator/approvals, at_terminal).
 PACKAGES = {
     "coordination": 8200,
-    "harness": 11750,
+    "harness": 13900,
     "workspace": 4120,
-    "agent_worker": 1650,
-    "orchestrator": 7750,
+    "agent_worker": 1760,
+    "orchestrator": 8370,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
@@ -48,7 +50,7 @@ STARTS_PROCESSES = {
     "orchestrator/chaos/small_disk.py",  # mounts the disk that it fills
 }
 STATE_PATH = re.compile(r"[\"']\.(tasks|team|worktrees|memory)\b|[\"']mailboxes[/\"']")
-MAY_NAME_STATE_PATHS = {"coordination/layout.py", "harness/tools/paths.py"}
+MAY_NAME_STATE_PATHS = {"coordination/layout.py", "harness/permissions/protected.py"}
 
 
 def sources() -> list[Path]:

@@ -17,9 +17,10 @@ from harness.mcp.outcome import NEXT_STEP, Kind
 from harness.mcp.seen import SeenByTeam
 from harness.model import ToolUse
 from harness.permissions.guard import PermissionGuard
-from harness.permissions.judge import Policy
 from harness.permissions.rules import parse_rules
+from harness.permissions.ruling import Policy
 from tests.support.mcp import Agent, agent, faulty, processes_with, until
+from tests.support.tools import Person
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,8 @@ def answer(**fields: Any) -> dict[str, Any]:
 
 
 def guard(*allow: str, place: Path) -> PermissionGuard:
-    return PermissionGuard(Policy(rules=parse_rules(allow=allow, ask=(), deny=())), lambda: place)
+    policy = Policy(rules=parse_rules(allow=allow, ask=(), deny=()))
+    return PermissionGuard(policy, lambda: place, Person(), root=place)
 
 
 async def connected(to: Agent, name: str = "faulty") -> str:

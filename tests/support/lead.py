@@ -42,6 +42,6 @@ class FakeLeading:
         self.asked.append(("request_shutdown", teammate))
         return "asked"
 
-    async def submit_plan(self, plan: str) -> str:
-        self.asked.append(("submit_plan", plan))
+    async def submit_plan(self, plan: str, scope: dict[str, Any] | None = None) -> str:
+        self.asked.append(("submit_plan", plan, *([scope] if scope else [])))
         return "submitted"

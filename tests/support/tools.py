@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from harness.model import ToolUse
+from harness.permissions.questions import Answer
 from harness.tool import Effect, Refusal, Tool, ToolCall, ToolContext, closed
 from harness.tool_pool import ResultLimits, ToolPool
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from harness.permissions.canonical import Question
     from harness.tool import Guard
 
 LIMITS = ResultLimits(inline_characters=2000, preview_characters=200)
@@ -61,6 +63,18 @@ class Gate:
         if self.error:
             raise self.error
         return Refusal(self.gate, "closed", "wait for approval")
+
+
+@dataclass
+class Person:
+    """Satisfies `harness.permissions.guard.Approver`: says what a test wrote down, or is not there."""
+
+    says: Answer = field(default_factory=lambda: Answer(allowed=False, reason="nobody_to_ask"))
+    asked: list[Question] = field(default_factory=list)
+
+    async def answer(self, question: Question) -> Answer:
+        self.asked.append(question)
+        return self.says
 
 
 def call(name: str, identity: str = "call_1", /, **arguments: Any) -> ToolUse:

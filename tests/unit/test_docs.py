@@ -20,6 +20,7 @@ from coordination.signing import verify
 from coordination.task_graph import GraphEntry
 from coordination.task_rules import diagram
 from coordination.team_root import open_team
+from harness.hooks.events import Event
 from harness.permissions.rules import defaults_table
 from harness.playbook import Fault, Playbook, RuleText, When
 from harness.settings import load_settings
@@ -219,6 +220,19 @@ def test_the_readme_names_every_verb_and_no_other() -> None:
     named = {verb.partition(" ")[0] for row in table for verb in re.findall(r"`([a-z ]+)`", row)}
     assert named == {verb for _, verb, _, _ in VERBS}
     assert len(text.splitlines()) < 150
+
+
+# hooks.md
+
+
+def test_the_hooks_shown_are_accepted_and_every_event_is_described(tmp_path: Path) -> None:
+    [shown] = blocks(page("docs/hooks.md"), "yaml")
+    (tmp_path / "leadhand.yaml").write_text(shown, encoding="utf-8")
+    assert [hook.event for hook in load_settings(tmp_path).hooks] == [
+        Event.PRE_TOOL_USE,
+        Event.TASK_COMPLETED,
+    ]
+    assert not [event for event in Event if f"\n| `{event}` |" not in page("docs/hooks.md")]
 
 
 # permissions.md

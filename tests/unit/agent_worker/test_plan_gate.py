@@ -20,6 +20,7 @@ from orchestrator.supervisor import Supervisor
 from tests.support.launcher import FakeLauncher
 from tests.support.people import leads
 from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
+from tests.support.tools import call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +97,32 @@ async def test_a_decision_before_the_end_of_the_turn_is_told_and_no_refused_comp
     assert await alice.worker._go_on(over) == f"[Plan {told}] by lead"
     assert lead.tasks.get(task.id).refusals == 0
     assert (await alice.worker._go_on(over)).startswith("[Still open]")
+
+
+async def test_an_approved_scope_is_enforced_before_every_change_and_gone_with_its_approval(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    said = await alice.plan.submit_plan("Only the module", {"paths": ["a.py"]})
+    request = said.split()[2].rstrip(";")
+    assert await alice.plan.scope() is None
+    review(lead, request, Verdict.APPROVE, "")
+    pool = alice.teammate._pool
+    assert pool
+    [refused] = await pool.run([call("write_file", path="b.py", content="B = 1\n")])
+    assert refused["content"].startswith(
+        "[plan/out_of_scope] b.py is outside the scope of your approved plan"
+    )
+    [done] = await pool.run([call("write_file", path="a.py", content="A = 2\n")])
+    assert done["content"] == "Wrote 6 bytes to a.py"
+    again = await alice.plan.submit_plan("Another module too", {"paths": ["a.py", "b.py"]})
+    assert await alice.plan.scope() is None  # what was approved is void
+    [closed] = await pool.run([call("write_file", path="a.py", content="A = 3\n")])
+    assert closed["content"].startswith("[plan/plan_pending]")
+    review(lead, again.split()[2].rstrip(";"), Verdict.APPROVE, "")
+    [done] = await pool.run([call("write_file", path="b.py", content="B = 1\n")])
+    assert done["content"] == "Wrote 6 bytes to b.py"
 
 
 async def test_a_second_plan_waits_for_the_decision_on_the_first(

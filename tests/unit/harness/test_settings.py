@@ -111,10 +111,12 @@ def test_the_person_may_set_what_a_repository_may_not(tmp_path: Path) -> None:
     assert (settings.allow, settings.api_key) == (("bash(git push *)",), "sk")
 
 
-def test_rules_that_tighten_count_from_every_source(tmp_path: Path) -> None:
+def test_rules_count_from_every_source(tmp_path: Path) -> None:
     (tmp_path / "leadhand.yaml").write_text("permissions: {deny: ['bash(git push *)', grep]}\n")
     (tmp_path / "personal.yaml").write_text("permissions: {deny: [grep, glob]}\n")
     assert load(tmp_path).deny == ("grep", "glob", "bash(git push *)")
+    given = load(tmp_path, {"permissions.allow": ["bash(npm *)"]}, LEADHAND_PERMISSIONS_ALLOW="bash(make *)")
+    assert given.allow == ("bash(npm *)", "bash(make *)")
 
 
 def test_a_secret_is_never_shown(tmp_path: Path) -> None:

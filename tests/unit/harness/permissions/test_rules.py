@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from harness.permissions.guard import PermissionGuard
-from harness.permissions.judge import Policy, judge
+from harness.permissions.judge import judge
 from harness.permissions.rules import (
     DEFAULTS,
     BadRule,
@@ -19,12 +19,13 @@ from harness.permissions.rules import (
     parse_rules,
     shadowed,
 )
+from harness.permissions.ruling import Ground, Policy
 from harness.permissions.shell_harm import destructive
 from harness.tool import Effect, NoWorkingDirectory
-from tests.support.tools import call, noted_tool, pool, settle
+from tests.support.tools import Person, call, noted_tool, pool, settle
 
 if TYPE_CHECKING:
-    from harness.permissions.judge import Ruling
+    from harness.permissions.ruling import Ruling
 
 BASELINE = [
     "rm -rf /",
@@ -148,7 +149,7 @@ def verdict(tool: str, subject: dict[str, str], **rules: list[str]) -> Verdict:
 
 def ruling(tool: str, subject: dict[str, str], role: str = "teammate", **rules: list[str]) -> Ruling:
     parsed = parse_rules(allow=rules.get("allow", []), ask=rules.get("ask", []), deny=rules.get("deny", []))
-    return judge(Policy(rules=parsed, role=role), tool, subject, cwd="/work")
+    return judge(Policy(rules=parsed, role=role), tool, subject, Ground(cwd="/work"))
 
 
 def test_deny_wins_over_ask_and_ask_over_allow() -> None:
@@ -166,11 +167,11 @@ def test_a_chain_is_as_bad_as_its_worst_part() -> None:
 def test_a_chain_is_allowed_only_as_a_whole() -> None:
     allowed = ruling("bash", {"command": "make test; make docs"}, allow=["bash(make *)"])
     assert (allowed.verdict, allowed.reason) == (Verdict.ALLOW, "rule")
-    assert ruling("bash", {"command": "make test; rm x"}, allow=["bash(make *)"]).reason == "built_in"
+    assert ruling("bash", {"command": "make test; rm x"}, allow=["bash(make *)"]).reason == "shell"
 
 
 def test_what_cannot_be_read_fits_no_rule_that_allows() -> None:
-    assert ruling("bash", {"command": "make 'x"}, allow=["bash(make *)"]).reason == "built_in"
+    assert ruling("bash", {"command": "make 'x"}, allow=["bash(make *)"]).reason == "shell"
     assert verdict("bash", {"command": "ls; git push 'x"}, deny=["bash(git push *)"]) is Verdict.DENY
 
 
@@ -247,7 +248,7 @@ def test_what_is_asked_or_denied_never_runs(tmp_path: Path, rules: dict[str, lis
 
 def guard(cwd: Path, **rules: list[str]) -> PermissionGuard:
     parsed = parse_rules(allow=[], ask=rules.get("ask", []), deny=rules.get("deny", []))
-    return PermissionGuard(Policy(rules=parsed), lambda: cwd)
+    return PermissionGuard(Policy(rules=parsed), lambda: cwd, Person(), root=cwd)
 
 
 def test_a_destructive_command_says_what_it_would_do(tmp_path: Path) -> None:
@@ -257,12 +258,12 @@ def test_a_destructive_command_says_what_it_would_do(tmp_path: Path) -> None:
     )
 
 
-def test_rules_hold_without_a_working_directory() -> None:
+def test_rules_hold_without_a_working_directory(tmp_path: Path) -> None:
     def nowhere() -> Path:
         raise NoWorkingDirectory(why="no task")
 
     rules = parse_rules(allow=[], ask=[], deny=["write_file(docs/*)"])
-    over = PermissionGuard(Policy(rules=rules), nowhere)
+    over = PermissionGuard(Policy(rules=rules), nowhere, Person(), root=tmp_path)
     tool = noted_tool([], "write_file", Effect.CHANGE)
     assert anyio.run(over.check, call("write_file", path="docs/a"), tool)
     assert anyio.run(over.check, call("write_file", path="src/a"), tool) is None

@@ -70,12 +70,6 @@ def test_a_link_to_a_protected_path_is_closed(cwd: Path) -> None:
         writable(context(cwd), "innocent/config")
 
 
-def test_credentials_are_not_read(cwd: Path) -> None:
-    with pytest.raises(ProtectedPath):
-        readable(context(cwd), ".env")
-    assert readable(context(cwd), ".env.example")
-
-
 @pytest.mark.parametrize("path", ["leadhand.yaml", ".mcp.json", "Leadhand.YAML"])
 def test_policy_is_read_and_never_written(cwd: Path, path: str) -> None:
     assert readable(context(cwd), path)
@@ -109,5 +103,7 @@ def test_a_pattern_inside_loses_its_directory(cwd: Path) -> None:
 def test_hidden_from_searches_is_what_is_protected() -> None:
     assert is_hidden(".git/config")
     assert is_hidden(".env")
+    assert is_hidden("deploy/server.pem")
+    assert not is_hidden(".env.example")
     assert not is_hidden(".github/x")
     assert not is_hidden("leadhand.yaml")

@@ -1,0 +1,125 @@
+"""The tools of a teammate, and the gates before them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from coordination import layout
+from harness.assembly import mark_of, policy_of, result_limits, tool_context, workspace_tools
+from harness.gates import LeaseGate, PlanGate
+from harness.hooks.gate import HookGate
+from harness.hooks.hook_set import HookSet, surroundings
+from harness.hooks.turn import TurnHooks
+from harness.permissions.ground import ground_now
+from harness.permissions.guard import PermissionGuard
+from harness.permissions.questions import Patience, PersonAsked
+from harness.tool_pool import ToolPool
+from harness.tools.mail import send_message
+from harness.tools.tasks import board_tools
+from harness.tools.team import submit_plan
+from harness.tools.todo import todo_write
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from agent_worker.assignment import Assignment
+    from agent_worker.lease_keeper import LeaseKeeper
+    from agent_worker.plan_gate import PlanOfTask
+    from coordination.records import Member
+    from coordination.stores import Stores
+    from harness.loop import Agent
+    from harness.off_loop import OffLoop
+    from harness.pulse import Pulse
+    from harness.settings import Settings
+    from harness.tool import Guard, Tool, ToolContext
+    from harness.tools.background import Background
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tooling:
+    """What the tools of one teammate work with."""
+
+    stores: Stores
+    settings: Settings
+    member: Member
+    checks: Mapping[str, str]
+    extras: Sequence[Tool]  # of skills and of servers
+    note_todos: Callable[[list[dict[str, Any]]], Awaitable[None]]
+    run: Callable[[], str | None]  # the open one
+    agent: Callable[[], Agent | None]  # whose conversation it is, once it is put together
+    off_loop: OffLoop  # for `stores`
+    pulse: Pulse
+    keeper: LeaseKeeper
+
+    def pool(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> ToolPool:
+        """The tools for this assignment; every call passes the gates in the order of DESIGN 8."""
+        policy = policy_of(self.settings, self.member.role, self.checks)
+        context = self._context(assignment)
+        hooks, person = self._hooks(context), self._person(assignment)
+        gates: list[Guard] = [
+            PlanGate(plan, partial(ground_now, assignment.cwd, self.stores.team.root), policy.checks),
+            LeaseGate(assignment.gate),
+            PermissionGuard(
+                policy,
+                assignment.cwd,
+                person,
+                root=self.stores.team.root,
+                mark=partial(mark_of, self.agent, self.settings),
+            ),
+            HookGate(hooks, person, task=assignment.task_id),
+        ]
+        return ToolPool(
+            self._tools(assignment, plan, background),
+            gates,
+            context=replace(context, hidden=policy.hides),
+            record=self.stores.events.record,
+            limits=result_limits(self.settings),
+            hooks=hooks,
+        )
+
+    def turn_hooks(self, assignment: Assignment) -> TurnHooks:
+        """The person's hooks around the turns of this teammate."""
+        hooks = self._hooks(self._context(assignment))
+        return TurnHooks(hooks, record=self.stores.events.record, max_vetoes=self.settings.max_vetoes)
+
+    def _hooks(self, context: ToolContext) -> HookSet:
+        where = surroundings(self.stores.team, self.stores.actor, self.member.role)
+        return HookSet(self.settings.hooks, where, context=context, record=self.stores.events.record)
+
+    def _context(self, assignment: Assignment) -> ToolContext:
+        return tool_context(
+            self.settings,
+            self.stores.team.directory,
+            outputs=layout.outputs(self.stores.actor),
+            cwd=assignment.cwd,
+            progress=self.keeper.checkpoint,
+            groups=self.keeper.groups,
+            variables=lambda: assignment.variables,
+            agent=self.agent,
+        )
+
+    def _tools(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> list[Tool]:
+        return [
+            *workspace_tools(self.settings, background),
+            *board_tools(
+                self.stores.tasks,
+                self.off_loop,
+                assignment,
+                run=self.run,
+                hand_in_ends_turn=True,
+            ),
+            todo_write(self.note_todos),
+            submit_plan(plan),
+            send_message(self.stores.outbox, self.off_loop, sent=assignment.heard_sent),
+            *self.extras,
+        ]
+
+    def _person(self, assignment: Assignment) -> PersonAsked:
+        patience = Patience(
+            deadline_seconds=self.settings.permission_deadline_seconds,
+            progress=self.keeper.checkpoint,
+            task=assignment.task_id,
+        )
+        return PersonAsked(self.stores, off_loop=self.off_loop, pulse=self.pulse, patience=patience)

@@ -1,0 +1,1 @@
+"""Commands and callables of the person at fixed points of every agent."""

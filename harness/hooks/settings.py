@@ -1,0 +1,29 @@
+"""The settings of hooks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.setting_entry import HOOKS, entry, whole
+
+if TYPE_CHECKING:
+    from harness.hooks.configured import Hook
+
+
+@dataclass(frozen=True, kw_only=True)
+class HookSettings:
+    """Which hooks there are, and how far they may go."""
+
+    hooks: tuple[Hook, ...] = field(
+        default=(),
+        metadata=entry("hooks", HOOKS, "Commands and callables asked at fixed points; docs/hooks.md."),
+    )
+    max_vetoes: int = field(
+        default=8,
+        metadata=entry(
+            "hook.max_vetoes",
+            whole(1),
+            "How often in a row hooks may keep an agent from ending its turn or going idle.",
+        ),
+    )

@@ -1,0 +1,139 @@
+"""The tools of a lead, and the gates before them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.interrupts import ask_to_interrupt
+from coordination.schedule_rules import Rank
+from harness.assembly import mark_of, policy_of, result_limits, tool_context, workspace_tools
+from harness.gates import LeaseGate
+from harness.hooks.gate import HookGate
+from harness.hooks.hook_set import HookSet, surroundings
+from harness.hooks.turn import TurnHooks
+from harness.permissions.guard import PermissionGuard
+from harness.permissions.questions import Patience, PersonAsked
+from harness.tool_pool import ToolPool
+from harness.tools.compact import compact_tool
+from harness.tools.mail import send_message
+from harness.tools.schedule import schedule_tools
+from harness.tools.tasks import Planning, board_tools, planning_tools
+from harness.tools.team import lead_tools
+from harness.tools.todo import todo_write
+from orchestrator.worktree_tool import create_worktree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from coordination.stores import Stores
+    from harness.loop import Agent
+    from harness.off_loop import OffLoop
+    from harness.pulse import Pulse
+    from harness.settings import Settings
+    from harness.sources import Sources
+    from harness.tool import Tool, ToolContext
+    from harness.tools.background import Background
+    from orchestrator.lead_mind import LeadMind
+    from orchestrator.lead_work import LeadWork
+    from orchestrator.leading import HostOfLead
+    from orchestrator.opening import Opened
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeadTooling:
+    """What the tools of one lead work with."""
+
+    opened: Opened
+    settings: Settings
+    work: LeadWork
+    host: HostOfLead
+    mind: LeadMind
+    jobs: Background  # commands that outlive a turn
+    news: Sources
+    make_tree: Callable[[str, str], Path]
+    extras: Sequence[Tool]  # of skills and of servers
+    agent: Callable[[], Agent | None]  # whose conversation it is, once it is put together
+    off_loop: OffLoop  # for the stores of the conversation
+    pulse: Pulse
+
+    @property
+    def stores(self) -> Stores:
+        """Those of the conversation."""
+        return self.opened.stores
+
+    def pool(self) -> ToolPool:
+        """The tools; every call passes the gates in the order of DESIGN 8."""
+        policy = policy_of(self.settings, "lead", self.opened.run.checks)
+        hooks, person = self._hooks(), self._person()
+        return ToolPool(
+            self._tools(),
+            [
+                LeaseGate(self.work.gate),
+                PermissionGuard(
+                    policy,
+                    lambda: self.work.cwd,
+                    person,
+                    root=self.opened.team.root,
+                    mark=partial(mark_of, self.agent, self.settings),
+                ),
+                HookGate(hooks, person, task=lambda: self.work.task),
+            ],
+            context=replace(self._context(), hidden=policy.hides),
+            record=self.stores.events.record,
+            limits=result_limits(self.settings),
+            hooks=hooks,
+        )
+
+    def turn_hooks(self) -> TurnHooks:
+        """The person's hooks around the turns of the lead."""
+        record = self.stores.events.record
+        return TurnHooks(self._hooks(), record=record, max_vetoes=self.settings.max_vetoes)
+
+    def _hooks(self) -> HookSet:
+        where = surroundings(self.opened.team, self.stores.actor, "lead")
+        record = self.stores.events.record
+        return HookSet(self.settings.hooks, where, context=self._context(), record=record)
+
+    def _context(self) -> ToolContext:
+        return tool_context(
+            self.settings,
+            self.opened.team.directory,
+            outputs=layout.outputs(self.stores.actor),
+            cwd=lambda: self.work.cwd,
+            progress=lambda: None,
+            variables=lambda: self.work.variables,
+            agent=self.agent,
+        )
+
+    def _tools(self) -> list[Tool]:
+        run, stores = self.opened.run, self.stores
+        planning = Planning(run=run.id, checks=tuple(run.checks), made=lambda _: None)
+        return [
+            *workspace_tools(self.settings, self.jobs),
+            compact_tool(self.mind.compactor.ask),
+            todo_write(self.mind.note_todos),
+            *board_tools(stores.tasks, self.off_loop, self.work, run=lambda: run.id),
+            *planning_tools(stores.tasks, self.off_loop, planning),
+            *schedule_tools(stores.schedule, self.off_loop, partial(_origin, self.news)),
+            *lead_tools(stores.roster, self.off_loop, self.host),
+            create_worktree(self.off_loop, self.make_tree),
+            send_message(stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, stores)),
+            *self.extras,
+        ]
+
+    def _person(self) -> PersonAsked:
+        patience = Patience(
+            deadline_seconds=self.settings.permission_deadline_seconds,
+            progress=lambda: None,
+            task=lambda: self.work.task,
+        )
+        return PersonAsked(self.stores, off_loop=self.off_loop, pulse=self.pulse, patience=patience)
+
+
+def _origin(news: Sources) -> tuple[Rank, str]:
+    """Only what a turn makes that nobody but the person had a word in is the person's request."""
+    return (Rank.REQUEST if news.kinds <= {"user"} else Rank.DATA), ", ".join(sorted(news.kinds))

