@@ -6,11 +6,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from coordination.errors import UsageError
-from coordination.events import EventTail
 from coordination.records import Status
 from coordination.task_rules import InvalidTransition
 from orchestrator.merge_outcomes import refusal, work_of
 from orchestrator.standing import redone
+from orchestrator.story import held_up
 from workspace.git import Git
 from workspace.merge_queue import AlreadyThere, Held, Merged, MergeQueue
 from workspace.workplace import Workplace
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def waiting(stores: Stores) -> list[dict[str, Any]]:
     """The completed tasks whose work is on no branch of a run, with the reason."""
     tasks = stores.tasks.all()
-    again, held = redone(tasks), _held_up(stores)
+    again, held = redone(tasks), held_up(stores.team)
     return [
         {"task": task.id, "subject": task.subject, "commit": task.commit, "why": _why(task, held)}
         for task in tasks
@@ -37,12 +37,6 @@ def _why(task: Task, held: dict[str, str]) -> str:
     if not (task.result and task.result.verified):
         return "unverified: no check proves it"
     return held.get(task.id, "the lead has not come to it yet")
-
-
-def _held_up(stores: Stores) -> dict[str, str]:
-    """What the queue last said of the tasks that it could not merge."""
-    events = EventTail(stores.team.directory).read_new()
-    return {str(event["task"]): str(event["why"]) for event in events if event["action"] == "merge_held"}
 
 
 def merge_by_hand(stores: Stores, settings: Settings, task_id: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,10 +13,10 @@ from coordination.events import EventTail
 from coordination.numbered_log import pretty
 from coordination.records import Status, Task
 from coordination.usage import Usage
-from orchestrator.story import SENT_BACK, Step, story
+from orchestrator.story import SENT_BACK, Step, held_up, story
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from coordination.records import Run
     from coordination.task_store import TaskStore
@@ -49,6 +49,7 @@ class Report:
     steps: tuple[Step, ...]
     usage: dict[str, Usage]  # by name of member
     words: str = ""  # the lead's own summary
+    held: Mapping[str, str] = field(default_factory=dict)  # task to why the queue waits for a person
 
     @property
     def is_whole(self) -> bool:
@@ -94,6 +95,7 @@ def make_report(team: Team, store: TaskStore, run: Run, words: str = "") -> Repo
         steps=tuple(step for step in story(team, store, tasks) if step.event in TOLD),
         usage=usage_by_member(EventTail(team.directory).read_new(), run.id),
         words=words,
+        held=held_up(team),
     )
 
 
@@ -179,8 +181,9 @@ def _by_member(report: Report) -> str:
 
 def _where(report: Report) -> str:
     lines = [
-        f"open: {task.id} [{task.status}] {task.subject}" + (f" - {task.why}" if task.why else "")
+        f"open: {task.id} [{task.status}] {task.subject}" + (f" - {why}" if why else "")
         for task in report.open_tasks
+        for why in [task.why or report.held.get(task.id)]
     ]
     lines += [
         f"unverified, not merged without you: {task.subject} (leadhand merge {task.id})"

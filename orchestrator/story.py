@@ -98,3 +98,10 @@ def _sent_back(team: Team, tasks: Iterable[Task]) -> Iterator[Step]:
                 subject=task.subject,
                 why=f"{event.get('why', '')}; done again in {event.get('again', '')}",
             )
+
+
+def held_up(team: Team) -> dict[str, str]:
+    """What the merge queue last said of the tasks that it could not merge without a person."""
+    events = EventTail(team.directory).read_new()
+    held = (event for event in events if event.get("action") == "merge_held")
+    return {str(event.get("task")): str(event.get("why", "")) for event in held}

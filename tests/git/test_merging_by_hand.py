@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from coordination.records import TaskResult
 from orchestrator.cli.bring_back import merge
+from orchestrator.report import make_report, render
 from tests.support.bringing_back import Returns
 from tests.support.people import claimant, stores_of
 
@@ -84,6 +85,8 @@ def test_what_decides_about_the_machine_waits_for_the_person(returns: Returns, f
         f"it changes {file}, which decides what runs or is allowed on your machine or in CI; "
         f"look with `git show {task.commit:.10}`, then `leadhand merge {task.id}`"
     )
+    report = render(make_report(returns.team, returns.lead.tasks, returns.run))
+    assert f"open: {task.id} [completed] Add {file} - it changes {file}, which decides" in report
     assert leadhand_merge(returns, task.id)[0] == 0
     assert file in returns.on_branch()
 
