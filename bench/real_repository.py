@@ -117,6 +117,13 @@ def state_of(repository: Path) -> str:
     )
 
 
+def changes(repository: Path, base: str, branch: str) -> list[str]:
+    """A line for each file that came back; none when nothing was merged."""
+    if not git(repository, "branch", "--list", branch):
+        return []
+    return git(repository, "diff", "--stat", base, branch).splitlines()
+
+
 def play_in(play: Play, source: str, place: Path, workers: int) -> dict[str, Any]:
     """The run, in figures."""
     repository = clone(source, place / "repository")
@@ -135,7 +142,7 @@ def play_in(play: Play, source: str, place: Path, workers: int) -> dict[str, Any
         "merged": sum(task.merged is not None for task in tasks),
         "refused": sum(task.refusals for task in tasks),
         "sent_back": len(tasks) - len(live),
-        "changed": git(repository, "diff", "--stat", run.base, run.branch).splitlines(),
+        "changed": changes(repository, run.base, run.branch),
         "seconds": round(seconds, 1),
         "faults": faults_of(play, repository, before, code, live),
     }

@@ -33,7 +33,7 @@ PACKAGES = {
     "harness": 12770,
     "workspace": 4120,
     "agent_worker": 1560,
-    "orchestrator": 8010,
+    "orchestrator": 8015,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

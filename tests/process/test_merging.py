@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from coordination import layout
+
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
@@ -14,6 +16,8 @@ pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine bus
 ONE_FILE = """
   - when: {system: role=teammate, last_user: was done before, tools_called: ^$}
     call: {edit_file: {path: a.py, old_text: 'a = 2', new_text: "a = 2\\nb = 3"}}
+  - when: {system: role=teammate, last_user: was done before, tools_called: ^edit_file$}
+    call: {complete_task: {summary: both}}
   - when: {system: role=teammate, last_user: Assigned.*change b, tools_called: ^$}
     call: {edit_file: {path: a.py, old_text: 'a = 1', new_text: "b = 3"}}
   - when: {system: role=teammate, last_user: Assigned.*change b, tools_called: ^edit_file$}
@@ -39,6 +43,7 @@ def test_a_merge_under_a_busy_teammate_is_told_and_its_conflict_done_again(stage
     stage.until("tool_ran", tool="edit_file")
     (stage.place / "begin").touch()
     stage.until("merged", subject="change a")
+    stage.wait((stage.root / layout.sent(stage.owner("change b"), "lead~1")).exists, "the news")
     stage.let_go()
     ended = run.end()
     assert ended.code == 0, ended
