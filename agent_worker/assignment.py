@@ -9,10 +9,12 @@ import anyio
 from agent_worker.briefing import briefing
 from coordination.errors import TeamError
 from coordination.liveness import LOOKS_PER_TTL
+from coordination.mail_lines import BRANCH_MOVED, UNDELIVERABLE
 from coordination.records import MemberState, PlanState, Status
 from coordination.task_rules import InvalidTransition, StaleToken
 from coordination.usage import Usage
 from harness.tool import NoWorkingDirectory, ToolFailure
+from harness.tools.mail import TOLD_BY_HOST
 from workspace.desk import HandedIn, NoTask, checks_of, kept_branch
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.plan_gate import PlanOfTask
-    from coordination.records import Member, Task
+    from coordination.records import Member, Message, Task
     from coordination.stores import Stores
     from harness.metered_model import MeteredModel
     from harness.off_loop import OffLoop
@@ -29,13 +31,12 @@ if TYPE_CHECKING:
     from harness.tool import Effect
     from workspace.desk import Desk, Proof
 
+NO_ANSWER_NEEDED = TOLD_BY_HOST | {UNDELIVERABLE, BRANCH_MOVED}  # types of mail that nobody wrote
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MERGE_LOOK_SECONDS = 0.1
-MERGE_PATIENCE_SECONDS = (
-    5.0  # for the work of blockers to arrive on the run's branch; it is merged in otherwise
-)
+MERGE_PATIENCE_SECONDS = 5.0  # for the work of blockers to reach the run's branch; else it is merged in
 IN_DOUBT = (
     "lease_in_doubt",
     "this process cannot show that it lives, so the task may be another's by now; change nothing",
@@ -61,7 +62,7 @@ class Assignment:
         end_background: Callable[[str], Awaitable[None]],
     ) -> None:
         """`former` is the dead process of the same name that this one goes on for."""
-        self.asked_lead = False  # the model sent the lead a message since this was last cleared
+        self.asked_lead = False  # the model sent the lead a message, and none came since
         self.untrusted: Callable[[], str] = lambda: ""  # what the conversation holds from elsewhere
         self._stores = stores
         self._pulse = pulse
@@ -269,6 +270,11 @@ class Assignment:
     def heard_sent(self, to: str) -> None:
         """The model sent a message."""
         self.asked_lead = self.asked_lead or to == "lead"
+
+    def heard(self, message: Message) -> None:
+        """The model got a message."""
+        if message.type not in NO_ANSWER_NEEDED:
+            self.asked_lead = False
 
     # leaving
 

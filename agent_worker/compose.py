@@ -84,7 +84,7 @@ class Teammate:
         background = self._background(desk)
         plan = PlanOfTask(self.stores, desk, self._off_loop)
         assignment = self._assignment(desk, plan, mind, background)
-        inbox = self._post.inbox(self._off_loop)
+        inbox = self._post.inbox(self._off_loop, assignment.heard)
         self._extras = extras = self._make_extras(assignment)
         tooling = self._tooling(extras, mind)
         self._pool = pool = tooling.pool(assignment, plan, background)

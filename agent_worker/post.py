@@ -11,8 +11,10 @@ from harness.context.resume import left_behind
 from harness.tools.mail import TeamInbox, mail_journal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from coordination.mail_positions import Positions
-    from coordination.records import Member
+    from coordination.records import Member, Message
     from coordination.stores import Stores
     from harness.context.conversation import Conversation
     from harness.off_loop import OffLoop
@@ -33,9 +35,9 @@ class Post:
         self._follows = account.journal, account.offset
         self.journal = mail_journal(stores.team, stores.actor, account, secrets=settings.secrets())
 
-    def inbox(self, off_loop: OffLoop) -> TeamInbox:
-        """The box that the agent takes its mail from."""
-        return TeamInbox(self._box(self._positions), off_loop, self.journal)
+    def inbox(self, off_loop: OffLoop, heard: Callable[[Message], None]) -> TeamInbox:
+        """The box that the agent takes its mail from; `heard` is told of each message that it got."""
+        return TeamInbox(self._box(self._positions), off_loop, self.journal, heard=heard)
 
     def left_behind(self) -> Conversation:
         """What the process that this one goes on for had come to with its model."""

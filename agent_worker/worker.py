@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from agent_worker.assignment import NO_ANSWER_NEEDED
 from agent_worker.briefing import not_completed, plan_decided
 from coordination.errors import TeamError, first_of
-from coordination.mail_lines import BRANCH_MOVED, UNDELIVERABLE
 from coordination.mail_positions import DELIVERY_KIND
 from coordination.records import PlanState, Status
 from harness.anthropic_model import load_sdk
@@ -20,7 +20,6 @@ from harness.limits import LimitReached
 from harness.loop import Incoming
 from harness.sources import Sources
 from harness.stop_signals import until_stopped
-from harness.tools.mail import TOLD_BY_HOST
 from harness.turn import Ended
 from workspace.setup.checkout import WrongCheckout
 from workspace.setup.tree_setup import SetupFailed
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 ANSWER_PATIENCE_SECONDS = 600.0  # how long a question to the lead holds a task up (DESIGN 6: 10 min)
 GIVE_UPS = 3  # turns in a row without a reply of the model; then the process ends
 REST_SECONDS = 5.0  # after a task could not be worked on
-NO_ANSWER_NEEDED = TOLD_BY_HOST | {UNDELIVERABLE, BRANCH_MOVED}
 
 logger = logging.getLogger(__name__)
 

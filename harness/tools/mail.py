@@ -101,8 +101,19 @@ class TeamInbox:
     What was taken counts as delivered once it is settled; until then it comes again.
     """
 
-    def __init__(self, inbox: Inbox, off_loop: OffLoop, journal: Journal) -> None:
-        """`journal` is the one that the agent writes; it begins with the positions of the inbox."""
+    def __init__(
+        self,
+        inbox: Inbox,
+        off_loop: OffLoop,
+        journal: Journal,
+        *,
+        heard: Callable[[Message], None] = lambda _: None,
+    ) -> None:
+        """`journal` is the one that the agent writes; it begins with the positions of the inbox.
+
+        `heard` is told of each message once it is settled.
+        """
+        self._heard = heard
         self._inbox = inbox
         self._off_loop = off_loop
         self._journal = journal
@@ -144,6 +155,7 @@ class TeamInbox:
         for delivery in self._handed:
             self._inbox.positions.take(delivery)
             self._inbox.show(delivery)
+            self._heard(delivery.message)
         self._handed = []
         self._inbox.check_bearer()  # what a process wrote after it was followed is void, and not acted on
 

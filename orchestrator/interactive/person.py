@@ -49,11 +49,11 @@ class Person:
         line = await lines.read()
         if line is None:
             self.leave()
-        elif self._question is not None:
-            self._take_answer(line)
-        elif line.strip().startswith("/"):
+        elif line.strip().startswith("/"):  # also while a question is open: a verb may answer it
             if not await self._command(line.strip()[1:]):
                 self.leave()
+        elif self._question is not None:
+            self._take_answer(line)
         elif line.strip():
             self._said.append(line.strip())
 

@@ -45,9 +45,9 @@ ALONE = """
   - say: Done.
 """
 RESTARTED = """
-  - when: {last_user: Somebody worked on this before, tools_called: ^$}
+  - when: {last_result: unknown, tools_called: bash$}
     call: {bash: {command: grep -q half half.txt && sed -i.bak s/1/2/ a.py && rm a.py.bak}}
-  - when: {last_user: Somebody worked on this before}
+  - when: {tools_called: bash bash$}
     call: {complete_task: {summary: a is 2 now}}
   - when: {last_user: Plan approved, tools_called: submit_plan$}
     call: {bash: {command: 'echo half > half.txt; exec sleep 300'}}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from coordination.records import PlanState
 from harness.gates import PlanGate
 from harness.mcp.config import Server, Transport
 from harness.mcp.connection import State
@@ -20,7 +21,7 @@ from harness.permissions.guard import PermissionGuard
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy
 from tests.support.mcp import Agent, agent, faulty, processes_with, until
-from tests.support.tools import Person
+from tests.support.tools import Person, Plans
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -328,10 +329,7 @@ async def test_without_a_rule_of_the_person_nothing_is_connected_or_called(tmp_p
 
 
 async def test_no_server_is_called_before_an_approved_plan(tmp_path: Path) -> None:
-    async def required() -> str:
-        return "required"
-
-    async with agent(tmp_path, faulty(), guards=[PlanGate(required)]) as one:
+    async with agent(tmp_path, faulty(), guards=[PlanGate(Plans(PlanState.REQUIRED))]) as one:
         await connected(one)
         assert (await one.says("mcp__faulty__echo")).startswith("[plan/plan_required]")
 

@@ -32,6 +32,34 @@ CHANGE_OF_PLAN = """
 """
 
 
+ANSWERED_AT_ONCE = """
+  - when: {system: role=lead, tools_called: ^$}
+    call:
+      - create_task: {subject: paint, description: Paint it., checks: [any]}
+      - spawn_teammate: {name: painter}
+  - when: {system: role=lead, last_user: which colour, tools_called: spawn_teammate$}
+    call: {send_message: {to: painter, content: blue}}
+  - when: {system: role=teammate, tools_called: ^$}
+    call: {send_message: {to: lead, content: 'which colour?'}}
+  - when: {system: role=teammate, tools_called: ^send_message$}
+    call: {bash: {command: '@WAIT@'}}
+  - when: {system: role=teammate, last_user: blue, tools_called: bash$}
+    say: Blue it is.
+  - when: {system: role=teammate, tools_called: bash$}
+    call: {complete_task: {summary: painted}}
+  - say: Good.
+"""
+
+
+def test_an_answer_that_came_within_the_turn_of_the_question_is_not_waited_for_again(staged: Stages) -> None:
+    stage = staged(ANSWERED_AT_ONCE)
+    run = stage.start("run", "paint", "--yes", "--json")
+    stage.wait((stage.root / layout.sent("painter", "lead~1")).exists)
+    stage.let_go()
+    ended = run.end()  # long before anybody's patience for an answer is over
+    assert ended.code == 0, ended
+
+
 def test_s1_s4_s5_mail_reaches_a_busy_worker_before_its_next_call_once_and_its_name_is_its_own(
     staged: Stages,
 ) -> None:

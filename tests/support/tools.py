@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from coordination.records import PlanState
     from harness.permissions.canonical import Question
+    from harness.plan_scope import Scope
     from harness.tool import Guard
 
 LIMITS = ResultLimits(inline_characters=2000, preview_characters=200)
@@ -34,6 +36,20 @@ class Outputs:
         path = self.directory / f"{call_id}.txt"
         path.write_text(text, encoding="utf-8")
         return path
+
+
+class Plans:
+    """Satisfies `harness.gates.Plans`: says what a test wrote down."""
+
+    def __init__(self, *states: PlanState, scope: Scope | None = None) -> None:
+        self._states = iter(states)
+        self._scope = scope
+
+    async def state(self) -> str:
+        return next(self._states)
+
+    async def scope(self) -> Scope | None:
+        return self._scope
 
 
 @dataclass

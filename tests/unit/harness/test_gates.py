@@ -9,7 +9,7 @@ from harness.gates import LeaseGate, PlanGate
 from harness.permissions.ruling import Ground
 from harness.plan_scope import Scope, scope_of, with_scope
 from harness.tool import Effect, Refusal
-from tests.support.tools import call, noted_tool
+from tests.support.tools import Plans, call, noted_tool
 
 pytestmark = pytest.mark.anyio
 BROKEN = ("lease_broken", "it is pending, owned by nobody")
@@ -18,20 +18,6 @@ BROKEN = ("lease_broken", "it is pending, owned by nobody")
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-class Plans:
-    """Satisfies `harness.gates.Plans`: says what a test wrote down."""
-
-    def __init__(self, *states: PlanState, scope: Scope | None = None) -> None:
-        self._states = iter(states)
-        self._scope = scope
-
-    async def state(self) -> str:
-        return next(self._states)
-
-    async def scope(self) -> Scope | None:
-        return self._scope
 
 
 async def planned(state: PlanState, effect: Effect = Effect.CHANGE) -> Refusal | None:
