@@ -83,7 +83,7 @@ def _first_version(draft: TaskDraft, task: str, by_key: Mapping[str, str]) -> Ta
         raise BlankSubject
     return Task(
         id=task,
-        subject=draft.subject.strip(),
+        subject=" ".join(draft.subject.split()),  # one line, wherever it is listed
         status=Status.HELD,
         description=draft.description,
         run=draft.run,

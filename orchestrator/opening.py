@@ -120,8 +120,9 @@ def take_term(team: Team, *, ttl_seconds: float) -> int:
         who = layout.bearer("lead", newest[0]) if newest else ""
         try:
             return leadership.take(silent=watch.silent(who))
-        except LeadAlive:
-            assert newest is not None
+        except LeadAlive as alive:
+            if newest is None or newest[0] != alive.term:
+                raise  # it began at this very moment
             lead, beat = newest[1].process, read_beat(team, who)
             silence = watch.look(who, beat)
             if (lead.boot, lead.pid_namespace) == (me.boot, me.pid_namespace) and not is_stopped(lead.pid):
@@ -187,7 +188,7 @@ def open_goal(
         workers=workers,
         model=settings.model_id or "",
         worker_model=settings.worker_model_id or settings.model_id or "",
-        plan_reviewer=settings.plan_reviewer,
+        plan_reviewer=PERSON if tasks else settings.plan_reviewer,  # no model leads tasks of a person
     )
     digests = find_catalogs(team.repository, settings).pin(team.directory)
     run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=digests)

@@ -168,14 +168,16 @@ def _story(report: Report) -> str:
 def _by_member(report: Report) -> str:
     if not report.usage:
         return ""
-    rows = [f"  {'':<12}{'calls':>7}{'in':>10}{'cached':>10}{'out':>8}{'USD':>9}  completed"]
+    head = f"{'in':>10}{'cached':>10}{'written':>10}{'out':>8}{'USD':>9}"
+    rows = [f"  {'':<12}{'calls':>7}{head}  completed"]
     for name, used in report.usage.items():
         done = [
             task.subject for task in report.tasks if task.owner == name and task.status is Status.COMPLETED
         ]
+        tokens = f"{used.input_tokens:>10}{used.cache_read_tokens:>10}{used.cache_write_tokens:>10}"
+        money = _money(report.usd.get(name, 0.0))
         rows.append(
-            f"  {name:<12}{used.calls:>7}{used.input_tokens:>10}{used.cache_read_tokens:>10}"
-            f"{used.output_tokens:>8}{_money(report.usd.get(name, 0.0)):>9}  {', '.join(done) or '-'}"
+            f"  {name:<12}{used.calls:>7}{tokens}{used.output_tokens:>8}{money:>9}  {', '.join(done) or '-'}"
         )
     return "\n".join(["use of the model (tokens):", *rows])
 

@@ -14,7 +14,8 @@ from coordination.records import CheckResult, Status, Task, TaskResult
 from workspace.checks import passed
 from workspace.git import UnknownCommit
 from workspace.git_directory import WorktreeBroken
-from workspace.worktrees import CannotCombine
+from workspace.submodules import SubmoduleEmpty
+from workspace.worktrees import CannotCombine, NestedRepository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -246,8 +247,12 @@ class Desk:
 
     def not_handed_in(self, usage: Usage) -> HandedIn:
         """The member ended its turn without handing in: on record like a refusal by the checks."""
-        task = self._held()
-        result = self._result(self._commit(task), "the turn ended without complete_task", usage, ())
+        task, text = self._held(), "the turn ended without complete_task"
+        try:
+            commit = self._commit(task)
+        except (NestedRepository, SubmoduleEmpty) as error:
+            commit, text = task.base or "", f"{text}, and its work could not be kept: {error}"
+        result = self._result(commit, text, usage, ())
         self.task = self._store.refuse(task.id, task.token or 0, result)
         return HandedIn(task=self.task)
 

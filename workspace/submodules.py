@@ -29,10 +29,16 @@ class SubmoduleEmpty(TeamError):
 
 def refuse_lost_files(here: Git) -> None:
     """Raises SubmoduleEmpty."""
+    for path in with_lost_files(here):
+        raise SubmoduleEmpty(path=path)
+
+
+def with_lost_files(here: Git) -> Iterator[str]:
+    """The submodules that are not set up and yet hold files, which git lists nowhere."""
     for path in _submodules(here):
         place = here.place.tree / path
         if place.is_dir() and any(place.iterdir()) and not (place / ".git").exists():
-            raise SubmoduleEmpty(path=scrub(path))
+            yield scrub(path)
 
 
 def _submodules(here: Git) -> Iterator[str]:

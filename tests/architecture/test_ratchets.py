@@ -31,7 +31,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "coordination": 8200,
     "harness": 13900,
-    "workspace": 4120,
+    "workspace": 4140,
     "agent_worker": 1760,
     "orchestrator": 8370,
 }

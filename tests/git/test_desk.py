@@ -13,6 +13,7 @@ from coordination.task_refusals import Claimant
 from coordination.task_rules import StaleToken
 from coordination.task_store import TaskStore
 from coordination.usage import Usage
+from tests.support.repository import Repository
 from tests.support.verifier import SlowVerifier
 from workspace.desk import Desk, HandedIn, LeaseBroken, NoTask, Proof, UnknownCheck, checks_of
 from workspace.git import UnknownCommit
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.team_root import Team
-    from tests.support.repository import Repository
     from workspace.git import Git
 
 PROOF = Proof(
@@ -300,6 +300,17 @@ def test_a_turn_that_ends_without_handing_in_is_a_refusal_with_the_work_kept(off
     office.writes(desk, begun="half")
     assert desk.not_handed_in(USED).task.refusals == 1
     assert office.show(f"leadhand/{task.id}/{task.token}", "begun") == "half"
+    assert desk.not_handed_in(USED).task.status is Status.FAILED
+
+
+def test_work_that_no_commit_would_hold_is_refused_like_any_other(office: Office) -> None:
+    desk = office.desk()
+    office.sits_down(desk, office.task(max_attempts=2))
+    Repository.create(desk.tree / "nested", {"h": "h"})
+    refused = desk.not_handed_in(USED).task
+    assert refused.refusals == 1
+    assert refused.result is not None
+    assert "nested" in refused.result.text
     assert desk.not_handed_in(USED).task.status is Status.FAILED
 
 

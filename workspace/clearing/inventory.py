@@ -15,6 +15,7 @@ from workspace.excludes import DERIVED, excluding
 from workspace.git import GitError
 from workspace.git_directory import WorktreeBroken
 from workspace.setup.include import is_copy
+from workspace.submodules import with_lost_files
 from workspace.worktrees import UNFINISHED
 
 if TYPE_CHECKING:
@@ -125,8 +126,9 @@ class Inventory:
             )
         entries = [entry for entry in listing.split("\0") if entry]
         ignored = [entry[3:] for entry in entries if entry.startswith("!!")]
+        changed = (scrub(entry[3:]) for entry in entries if not entry.startswith("!!"))
         return Contents(
-            changed=tuple(scrub(entry[3:]) for entry in entries if not entry.startswith("!!")),
+            changed=(*changed, *with_lost_files(here)),
             ignored=tuple(scrub(name) for name in ignored if self._is_extra(tree, name)),
             modules=tuple(_modules(here)),
             unreachable=self.unreachable(here.head()),

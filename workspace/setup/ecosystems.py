@@ -80,16 +80,16 @@ def _uv(top: Path, project: dict[str, Any]) -> Ecosystem:
 
 
 def _python_tests(top: Path, project: dict[str, Any]) -> str | None:
-    """What runs the tests: pytest where it is configured or declared, else unittest; None without tests."""
+    """What runs the tests: pytest where it is configured or declared, unittest where that finds some."""
     is_pytest = "pytest" in project.get("tool", {}) or any(
         (top / name).is_file() for name in ("pytest.ini", "conftest.py", "tests/conftest.py")
     )
     if is_pytest or "pytest" in _text(top / "pyproject.toml"):
         return "pytest"
-    places = [top / name for name in ("tests", "test") if (top / name).is_dir()]
-    if any(path for place in (top, *places) for path in place.glob("test*.py")):
-        return _discover(places[0]) if places else "unittest"
-    return None
+    for place in (top / "tests", top / "test", top):
+        if any("unittest" in _text(path) for path in place.glob("test*.py")):
+            return "unittest" if place == top else _discover(place)
+    return None  # unittest would find nothing, and take that for success
 
 
 def _discover(tests: Path) -> str:

@@ -67,9 +67,14 @@ def copy_included(main: Git, tree: Path, *, refresh: bool) -> tuple[str, ...]:
 
 
 def is_copy(main: Git, tree: Path, name: str) -> bool:
-    """True when the file in the tree holds nothing that the person's checkout does not."""
+    """True when the file, link or directory in the tree holds nothing that the person's checkout does not."""
+    here, source = tree / name, main.place.tree / name
     try:
-        return (tree / name).read_bytes() == _contents(main.place.tree / name)
+        if here.is_symlink() or source.is_symlink():
+            return here.readlink() == source.readlink()
+        if here.is_dir():
+            return all(is_copy(main, tree, str(inner.relative_to(tree))) for inner in here.iterdir())
+        return here.read_bytes() == _contents(source)
     except OSError:
         return False
 

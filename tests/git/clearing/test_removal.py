@@ -7,9 +7,11 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from coordination.records import Status
 from coordination.roster import Roster
+from tests.support.repository import Repository
 from workspace.clearing.inventory import registered_trees
 from workspace.clearing.removal import NoSuchTree, TreeKept
 
@@ -79,6 +81,20 @@ def test_an_ignored_file_keeps_a_tree_until_it_is_given_up(yard: Yard) -> None: 
     assert yard.repository.git("rev-parse", task.branch or "") == task.commit
 
 
+def test_a_file_in_a_submodule_that_is_not_set_up_keeps_a_tree(yard: Yard) -> None:
+    other = Repository.create(yard.repository.path.parent / "lib", {"l.py": ""})
+    yard.repository.git(
+        "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "lib"
+    )
+    yard.repository.remember()
+    yard.run = structs.replace(yard.run, base=yard.repository.head())
+    task = yard.done()
+    yard.repository.write({"lib/only.txt": "here"}, at=yard.path(task))
+    kept = refusal(yard, yard.name(task))
+    assert (kept.code, "lib" in kept.why) == ("work", True)
+    assert (yard.path(task) / "lib/only.txt").exists()
+
+
 def test_what_any_tool_makes_anew_does_not_keep_a_tree(yard: Yard) -> None:
     task = yard.done()
     for name in ("__pycache__/a.pyc", ".venv/bin/python", "node_modules/a/index.js", "sub/.pytest_cache/x"):
@@ -95,6 +111,20 @@ def test_a_copy_of_the_person_s_own_file_does_not_keep_a_tree_but_an_edited_one_
     yard.repository.write({"a.local": "1", "b.local": "2"}, at=yard.path(task))
     assert refusal(yard, yard.name(task)).why.endswith("ignores: b.local")
     yard.repository.write({"b.local": "1"}, at=yard.path(task))
+    yard.removal.remove(yard.name(task))
+    assert yard.is_gone(task)
+
+
+def test_copies_of_a_directory_and_of_a_link_do_not_keep_a_tree_but_others_do(yard: Yard) -> None:
+    (yard.repository.path / ".git/info/exclude").write_text("build/\nlink\n")
+    task = yard.done()
+    for place in (yard.repository.path, yard.path(task)):
+        yard.repository.write({"build/sub/a": "1"}, at=place)
+        (place / "link").symlink_to("nowhere")
+    yard.repository.remember()
+    (yard.path(task) / "build/b").write_text("only here")
+    assert refusal(yard, yard.name(task)).why.endswith("ignores: build/")
+    (yard.path(task) / "build/b").unlink()
     yard.removal.remove(yard.name(task))
     assert yard.is_gone(task)
 

@@ -166,6 +166,14 @@ def test_what_the_tests_of_a_python_project_need_is_installed(
     assert any(command in line for line in proposed(tmp_path, files).settings["worktrees"]["setup"])
 
 
+def test_tests_that_unittest_would_not_find_have_no_check(tmp_path: Path) -> None:
+    files = {"setup.py": "", "test_a.py": "def test_a():\n    assert True\n", "test/keep": ""}
+    Repository(tmp_path).write(files)
+    assert [one.test for one in ecosystems(tmp_path)] == [None]
+    Repository(tmp_path).write({"test_b.py": UNITTEST})
+    assert [one.test for one in ecosystems(tmp_path)] == [".venv/bin/python -m unittest"]
+
+
 def test_npm_init_s_placeholder_is_no_test(tmp_path: Path) -> None:
     text = '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'
     Repository(tmp_path).write({"package.json": text})

@@ -89,7 +89,7 @@ class Draws:
 
 
 def test_a_new_task_is_held_until_it_is_published(store: TaskStore) -> None:
-    [task] = store.create([TaskDraft(subject="  some work ")])
+    [task] = store.create([TaskDraft(subject="  some\n work ")])
     assert (task.subject, task.status) == ("some work", Status.HELD)
     with pytest.raises(NotPublished):
         store.claim(task.id, ALICE)

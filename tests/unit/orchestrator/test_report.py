@@ -175,9 +175,10 @@ def test_the_table_shows_what_each_member_used_and_completed(team: Team, lead: S
     run = opened(lead)
     one_task_done(team, lead, run)
     usage = {"calls": 3, "input_tokens": 400, "cache_read_tokens": 5000, "output_tokens": 60}
+    usage |= {"cache_write_tokens": 70}
     EventLog(team.directory, team.clock, "alice~2").record("model_call", run=run.id, usage=usage)
     row = next(line for line in render(make_report(team, lead.tasks, run)).splitlines() if "5000" in line)
-    assert row.split() == ["alice", "3", "400", "5000", "60", "-", "Round", "money"]
+    assert row.split() == ["alice", "3", "400", "5000", "70", "60", "-", "Round", "money"]
 
 
 def test_the_report_lies_beside_the_run_as_json(team: Team, lead: Stores) -> None:
