@@ -35,6 +35,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "told_lead": "tells the lead: {text}",
     "late_result": "hands {subject} in too late: {why}",
     "merged": "merges {subject} as {commit:.10}",
+    "changed_nothing": "has nothing to merge of {subject}: no file was changed",
     "paused": "lets the team rest",
     "continued": "lets the team go on",
     "schedule_fired": "fires {entry} of the schedule",

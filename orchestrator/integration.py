@@ -146,7 +146,7 @@ class Integration:
                 self._record_merge(task, commit)
                 tell_siblings(self._stores, self._git, task, self._run, commit=commit, files=files)
             case AlreadyThere(commit=commit):
-                self._record_merge(task, commit)
+                self._record_merge(task, commit, "merged" if task.commit != task.base else "changed_nothing")
             case Conflict() | Unproven() | ChecksRed():
                 send_back(self._stores, task, refusal(outcome, self._run.branch))
             case Held(why=why):
@@ -170,9 +170,9 @@ class Integration:
             raise BranchKeepsMoving(branch=self._run.branch)
         return outcome
 
-    def _record_merge(self, task: Task, commit: str) -> None:
+    def _record_merge(self, task: Task, commit: str, action: str = "merged") -> None:
         self._stores.tasks.record_merge(task.id, commit)
-        self._stores.events.record("merged", task=task.id, subject=task.subject, commit=commit)
+        self._stores.events.record(action, task=task.id, subject=task.subject, commit=commit)
 
     def _hold(self, task: Task, why: str) -> None:
         self._next_try = self._clock.monotonic() + self._retry_seconds

@@ -52,10 +52,14 @@ def _versions(store: TaskStore, tasks: Iterable[Task]) -> Iterator[tuple[str, St
                 event=version.event,
                 task=task.id,
                 subject=task.subject,
-                why=version.why or _refused_because(version),
+                why=version.why or _refused_because(version) or _changed_nothing(version),
                 number=number,
             )
             yield moment, step
+
+
+def _changed_nothing(version: Task) -> str:
+    return "no file was changed" if version.event == "merge" and version.commit == version.base else ""
 
 
 def _refused_because(version: Task) -> str:

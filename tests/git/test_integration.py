@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.protocols import TermOver
-from coordination.records import Status
+from coordination.records import Status, TaskResult
 from coordination.task_drafts import TaskDraft
 from tests.support.bringing_back import Returns
 from tests.support.mail import leave
+from tests.support.people import claimant, stores_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +111,17 @@ async def test_a_lead_that_died_while_it_sent_work_back_is_followed_by_one_that_
     await returns.bring_all_back()
     assert returns.lead.tasks.get(again.id).status is Status.PENDING
     assert returns.lead.tasks.get(dependent.id).blocked_by == (clash.id, again.id)
+    assert returns.events("merged") == []
+
+
+async def test_work_that_changed_no_file_is_not_told_as_a_merge(returns: Returns) -> None:
+    task, tasks = returns.task("Look", checks=("fine",)), stores_of(returns.team, returns.alice).tasks
+    token = tasks.claim(task.id, claimant(returns.alice)).token or 0
+    tasks.bind(task.id, token, worktree=".worktrees/x", base=returns.run.base)
+    tasks.complete(task.id, token, commit=returns.run.base, branch="b", result=TaskResult(verified=True))
+    await returns.bring_all_back()
+    assert returns.lead.tasks.get(task.id).merged
+    assert [event["task"] for event in returns.events("changed_nothing")] == [task.id]
     assert returns.events("merged") == []
 
 
