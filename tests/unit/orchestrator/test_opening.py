@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination import layout
-from coordination.leadership import LeadAlive
+from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import Beat
 from coordination.process import this_process
 from coordination.protocols import Kind, TermOver
@@ -37,6 +37,8 @@ from workspace.git_directory import NotARepository
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from coordination.records import Term
 
 TTL = 15.0
 SETTINGS = Settings(model_id="scripted", checks={"unit": "pytest"})
@@ -84,6 +86,20 @@ def test_a_lead_that_lives_here_is_told_with_process_and_host_without_waiting(
     with pytest.raises(LeadAlive, match=rf"process {me.pid} on {me.host}, term 1"):
         take_term(team, ttl_seconds=TTL)
     assert clock.monotonic() == before
+
+
+def test_a_lead_that_began_between_two_looks_is_told(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    newest = Leadership.newest
+
+    def seen(leadership: Leadership) -> tuple[int, Term] | None:
+        monkeypatch.undo()
+        found = newest(leadership)
+        take_term(team, ttl_seconds=TTL)
+        return found
+
+    monkeypatch.setattr(Leadership, "newest", seen)
+    with pytest.raises(LeadAlive, match="term 1"):
+        take_term(team, ttl_seconds=TTL)
 
 
 def test_the_term_of_a_dead_lead_is_followed_at_once(team: Team, clock: FakeClock) -> None:
@@ -182,6 +198,16 @@ def test_a_goal_opens_a_run_at_the_last_commit_with_checks_and_branch(
 def test_commands_that_a_person_wrote_into_tasks_are_checks_of_the_run(team: Team, git: Git) -> None:
     tasks = (PlannedTask(key="a", subject="A", checks=("unit", "make lint")),)
     assert opened(team, git, tasks=tasks).run.checks == {"unit": "pytest", "make lint": "make lint"}
+
+
+def test_plans_for_tasks_of_a_person_are_judged_by_the_person_since_no_model_leads(
+    team: Team, git: Git
+) -> None:
+    assert opened(team, git, tasks=(PlannedTask(key="a", subject="A"),)).run.plan_reviewer == "person"
+
+
+def test_a_goal_alone_has_its_plans_judged_by_the_lead(team: Team, git: Git) -> None:
+    assert opened(team, git).run.plan_reviewer == "lead"
 
 
 def test_a_second_goal_is_refused_while_one_is_open_and_the_term_is_given_back(team: Team, git: Git) -> None:
