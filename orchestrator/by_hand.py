@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from coordination.errors import UsageError
 from coordination.records import Status
 from coordination.task_rules import InvalidTransition
-from orchestrator.merge_outcomes import refusal, work_of
+from orchestrator.merge_outcomes import action_of, refusal, work_of
 from orchestrator.standing import redone
 from orchestrator.story import held_up
 from workspace.git import Git
@@ -60,7 +60,8 @@ def merge_by_hand(stores: Stores, settings: Settings, task_id: str) -> dict[str,
     if isinstance(outcome, Merged | AlreadyThere):
         with suppress(InvalidTransition):  # the lead was faster
             stores.tasks.record_merge(task.id, outcome.commit)
-            stores.events.record("merged", task=task.id, subject=task.subject, commit=outcome.commit)
+            moved = {"task": task.id, "subject": task.subject, "commit": outcome.commit}
+            stores.events.record(action_of(task, outcome), **moved)
         stores.tasks.refresh_views()
     return _told(task, run.branch, outcome)
 

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from coordination.errors import TeamError
-from orchestrator.merge_outcomes import refusal, work_of
+from orchestrator.merge_outcomes import action_of, refusal, work_of
 from orchestrator.sending_back import send_back
 from orchestrator.siblings import tell_siblings
 from orchestrator.standing import mergeable
@@ -143,10 +143,10 @@ class Integration:
         task = waiting.task
         match outcome:
             case Merged(commit=commit, files=files):
-                self._record_merge(task, commit)
+                self._record_merge(task, outcome)
                 tell_siblings(self._stores, self._git, task, self._run, commit=commit, files=files)
-            case AlreadyThere(commit=commit):
-                self._record_merge(task, commit, "merged" if task.commit != task.base else "changed_nothing")
+            case AlreadyThere():
+                self._record_merge(task, outcome)
             case Conflict() | Unproven() | ChecksRed():
                 send_back(self._stores, task, refusal(outcome, self._run.branch))
             case Held(why=why):
@@ -170,7 +170,8 @@ class Integration:
             raise BranchKeepsMoving(branch=self._run.branch)
         return outcome
 
-    def _record_merge(self, task: Task, commit: str, action: str = "merged") -> None:
+    def _record_merge(self, task: Task, outcome: Merged | AlreadyThere) -> None:
+        action, commit = action_of(task, outcome), outcome.commit
         self._stores.tasks.record_merge(task.id, commit)
         self._stores.events.record(action, task=task.id, subject=task.subject, commit=commit)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workspace.desk import checks_of
-from workspace.merge_queue import ChecksRed, Conflict, Unproven, Work
+from workspace.merge_queue import AlreadyThere, ChecksRed, Conflict, Merged, Unproven, Work
 
 if TYPE_CHECKING:
     from coordination.records import Task
@@ -25,6 +25,11 @@ def work_of(task: Task, proof: Proof, *, is_reviewed: bool = False) -> Work:
         task=task.id,
         is_reviewed=is_reviewed,
     )
+
+
+def action_of(task: Task, outcome: Merged | AlreadyThere) -> str:
+    """The event that tells of it: work that changed no file is not told as a merge."""
+    return "changed_nothing" if isinstance(outcome, AlreadyThere) and task.commit == task.base else "merged"
 
 
 def refusal(outcome: Conflict | Unproven | ChecksRed, branch: str) -> str:

@@ -35,15 +35,14 @@ def refuse_lost_files(here: Git) -> None:
 
 def with_lost_files(here: Git) -> Iterator[str]:
     """The submodules that are not set up and yet hold files, which git lists nowhere."""
-    for path in _submodules(here):
+    for path in submodules(here):
         place = here.place.tree / path
         if place.is_dir() and any(place.iterdir()) and not (place / ".git").exists():
             yield scrub(path)
 
 
-def _submodules(here: Git) -> Iterator[str]:
-    if not (here.place.tree / ".gitmodules").exists():
-        return
+def submodules(here: Git) -> Iterator[str]:
+    """The paths at which the tree has another repository, as git writes them."""
     for entry in here.run("ls-files", "--stage", "-z").split("\0"):
         head, _, path = entry.partition("\t")
         if head.startswith(_REPOSITORY):

@@ -15,7 +15,7 @@ from workspace.excludes import DERIVED, excluding
 from workspace.git import GitError
 from workspace.git_directory import WorktreeBroken
 from workspace.setup.include import is_copy
-from workspace.submodules import with_lost_files
+from workspace.submodules import submodules, with_lost_files
 from workspace.worktrees import UNFINISHED
 
 if TYPE_CHECKING:
@@ -188,9 +188,8 @@ def _directories(directory: Path) -> Iterator[Path]:
 
 
 def _modules(here: Git) -> Iterator[str]:
-    for entry in here.run("ls-files", "--stage", "-z").split("\0"):
-        mode, _, name = entry.partition("\t")
-        if mode.startswith("160000") and (here.place.tree / name / ".git").exists():
+    for name in submodules(here):
+        if (here.place.tree / name / ".git").exists():
             yield scrub(name)
 
 
