@@ -49,6 +49,7 @@ VERBS = (
     ("team", "skills", "skills", "what agents can load on demand, and what is wrong with it"),
     ("team", "cron", "cron", "what is said to the lead at its time"),
     ("team", "worktrees", "trees", "every worktree and why it stays; `remove` one"),
+    ("repair", "doctor", "repair", "whether a team can work here, and what to do where not"),
     ("repair", "fsck", "repair", "check everything on disk, and mend it"),
     ("repair", "clean", "trees", "what could go, and what would be lost with it"),
     ("repair", "chaos", "repair", "a scripted team under kills, freezes and torn files"),

@@ -1,4 +1,4 @@
-"""The verbs that check the team directory and mend it, and that try whether it needs mending."""
+"""The verbs that look whether a team can work here, check its directory and mend it, and try it hard."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.cli.shared import json_option, persons_stores, place_of, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from coordination.finding import Finding
     from coordination.fsck import Repaired
     from coordination.stores import Stores
+    from orchestrator.doctor import Point
 
+UNFIT = 2  # exit code of a place in which no run can start
 LEFT = 1  # exit code while something is wrong; notes do not count
 
 
@@ -76,6 +78,24 @@ def _lines(row: dict[str, Any]) -> list[str]:
     state = "repaired" if row["repaired"] else row["severity"]
     lines = [f"{state}: {row['where']}: {row['what']}", f"    why it matters: {row['why']}"]
     return lines if row["repaired"] else [*lines, f"    --repair: {row['repair']}"]
+
+
+@click.command()
+@json_option
+@team_option
+def doctor(*, as_json: bool, team_directory: Path | None) -> int:
+    """Tell whether a team can work here, and what to do where not; exit code 2 while it cannot."""
+    from orchestrator.doctor import Place, State, examine
+
+    root, repository, _ = place_of(team_directory)
+    points = examine(Place(root=root, repository=repository))
+    show([point.to_json() for point in points], as_json, lambda: "\n".join(map(_told, points)))
+    return UNFIT if any(point.state is State.FAULT for point in points) else 0
+
+
+def _told(point: Point) -> str:
+    line = f"{point.state:<6}{point.topic:<12}{point.says}"
+    return f"{line}\n{'':18}{point.remedy}" if point.remedy else line
 
 
 @click.command()

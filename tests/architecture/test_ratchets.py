@@ -27,13 +27,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Trees in which a project runs, the look for checks of another checkout, and what may go of all that,
 # are half of workspace.
 # Who may do what (harness/permissions): rules that are checked and explained, questions to the person who
-# answers at a terminal or by command (orchestrator/approvals, at_terminal).
+# answers at a terminal or by command (orchestrator/approvals, at_terminal), and `doctor`.
 PACKAGES = {
     "coordination": 8200,
     "harness": 13900,
     "workspace": 4140,
     "agent_worker": 1760,
-    "orchestrator": 8370,
+    "orchestrator": 8560,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from orchestrator.cli.repair import doctor
+from orchestrator.doctor import Place, State, examine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from orchestrator.doctor import Point
+
+
+@pytest.fixture(autouse=True)
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MODEL_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def about(topic: str, root: Path) -> list[Point]:
+    return [point for point in examine(Place(root=root, repository=root)) if point.topic == topic]
+
+
+def test_a_directory_without_a_repository_is_a_fault_and_the_other_points_are_still_looked_at(
+    tmp_path: Path,
+) -> None:
+    points = examine(Place(root=tmp_path, repository=tmp_path))
+    assert [point.topic for point in points if point.state is State.FAULT] == ["repository", "model", "model"]
+    assert {point.topic for point in points} == {"machine", "repository", "model", "checks", "team"}
+
+
+def test_each_fault_says_what_to_do(tmp_path: Path) -> None:
+    faults = [
+        point for point in examine(Place(root=tmp_path, repository=tmp_path)) if point.state is State.FAULT
+    ]
+    for point in faults:
+        assert point.remedy or "git init" in point.says
+
+
+def test_settings_that_cannot_be_read_are_a_fault_of_what_needs_them(tmp_path: Path) -> None:
+    (tmp_path / "leadhand.yaml").write_text("checks: [\n")
+    for topic in ("model", "checks"):
+        assert [point.state for point in about(topic, tmp_path)] == [State.FAULT]
+
+
+def test_a_model_with_a_key_and_a_price_has_nothing_to_tell(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("MODEL_ID=m\nANTHROPIC_API_KEY=k-secret\n")
+    (tmp_path / "leadhand.yaml").write_text("prices: [m 1 2]\n")
+    assert {point.state for point in about("model", tmp_path)} == {State.OK}
+    assert "k-secret" not in str(examine(Place(root=tmp_path, repository=tmp_path)))
+
+
+def test_the_verb_ends_with_2_while_a_run_could_not_start(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        doctor, ["--json", "--team", str(tmp_path)], catch_exceptions=False, standalone_mode=False
+    )
+    assert result.return_value == 2
+    assert {"topic", "state", "says", "remedy"} == set(json.loads(result.output)[0])
