@@ -124,7 +124,7 @@ class Teammate:
             events=EventsAbout(self.stores.events, partial(self._work, desk)),
             keeper=self.keeper,
             off_loop=self._off_loop,
-            extras=lambda: self._extras.sections if self._extras else (),
+            extras=lambda: self._extras,
             run=self._run or "",
         )
 

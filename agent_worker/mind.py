@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from coordination.events import EventsAbout
     from coordination.records import Member
     from coordination.stores import Stores
+    from harness.extras import Extras
     from harness.journal import Journal
     from harness.loop import Inbox
     from harness.off_loop import OffLoop
@@ -45,10 +46,10 @@ class Mind:
         events: EventsAbout,
         keeper: LeaseKeeper,
         off_loop: OffLoop,
-        extras: Callable[[], Sequence[str]],
+        extras: Callable[[], Extras | None],
         run: str,
     ) -> None:
-        """`extras` are the sections of the prompt on skills and servers; use counts for `run`."""
+        """`extras` are instructions, skills and servers, once they are there; use counts for `run`."""
         assert member.incarnation is not None
         self._member = member
         self._incarnation = member.incarnation
@@ -137,7 +138,7 @@ class Mind:
         self._stores.events.record("model_waits", seconds=waiting.seconds, error=str(waiting.error))
 
     def _situation(self, desk: Desk, tools: Sequence[str]) -> Situation:
-        task = desk.task
+        task, extras = desk.task, self._extras()
         return Situation(
             role=Role.TEAMMATE,
             name=self._member.name,
@@ -145,5 +146,6 @@ class Mind:
             tools=tools,
             workspace=str(desk.tree) if task else None,
             plan_required=self._member.plan_required or bool(task and task.plan_required),
-            extras=self._extras(),
+            instructions=extras.instructions if extras else "",
+            extras=extras.sections if extras else (),
         )

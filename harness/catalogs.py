@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.instructions.instructions import Instructions, find_instructions
 from harness.mcp.config_file import Place, merge, read_file, servers_from_json
 from harness.pinned import pin, pinned
 from harness.setting_sources import user_file
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SKILLS = "skills"
 MCP = "mcp"
+INSTRUCTIONS = "instructions"
 PROJECT_FILE = ".mcp.json"
 USER_FILE = "mcp.json"  # beside the person's own settings
 
@@ -31,6 +33,7 @@ class Catalogs:
 
     skills: Catalog
     servers: Mapping[str, Any]  # as `Merged.to_json` writes them
+    instructions: Instructions
 
     @property
     def configured(self) -> dict[str, Server]:
@@ -38,12 +41,20 @@ class Catalogs:
 
     def pin(self, directory: StateDirectory) -> dict[str, str]:
         """All of it is on disk, under the digests returned."""
-        return {SKILLS: pin(directory, self.skills.to_json()), MCP: pin(directory, dict(self.servers))}
+        return {kind: pin(directory, document) for kind, document in self._documents().items()}
 
     def changes_since(self, former: Catalogs) -> Iterator[str]:
         """What is other than it was, a sentence each."""
         yield from _changes("skill", former.skills.to_json(), self.skills.to_json())
         yield from _changes("MCP server", former.servers, self.servers)
+        yield from _changes("file", former.instructions.to_json(), self.instructions.to_json())
+
+    def _documents(self) -> dict[str, dict[str, Any]]:
+        return {
+            SKILLS: self.skills.to_json(),
+            MCP: dict(self.servers),
+            INSTRUCTIONS: self.instructions.to_json(),
+        }
 
 
 def _changes(kind: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
@@ -56,7 +67,11 @@ def _changes(kind: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> It
 def find_catalogs(repository: Path, settings: Settings) -> Catalogs:
     """What lies on the disk of this machine now."""
     roots = roots_of(repository, home=Path.home(), allowed_at_home=settings.skills_allow)
-    return Catalogs(skills=scan(roots), servers=find_servers(repository, settings).to_json())
+    return Catalogs(
+        skills=scan(roots),
+        servers=find_servers(repository, settings).to_json(),
+        instructions=find_instructions(repository),
+    )
 
 
 def find_servers(repository: Path, settings: Settings) -> Merged:
@@ -71,5 +86,7 @@ def find_servers(repository: Path, settings: Settings) -> Merged:
 
 def pinned_catalogs(directory: StateDirectory, digests: Mapping[str, str]) -> Catalogs:
     """What was pinned under these digests; nothing where there is none. Raises PinLost."""
-    skills, servers = (pinned(directory, digests[kind]) if kind in digests else {} for kind in (SKILLS, MCP))
-    return Catalogs(skills=Catalog.from_json(skills), servers=servers)
+    skills, servers, texts = (
+        pinned(directory, digests[kind]) if kind in digests else {} for kind in (SKILLS, MCP, INSTRUCTIONS)
+    )
+    return Catalogs(skills=Catalog.from_json(skills), servers=servers, instructions=Instructions(texts=texts))

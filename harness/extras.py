@@ -1,4 +1,4 @@
-"""What one agent has beside its built-in tools: the skills and MCP servers of its run."""
+"""What one agent has beside its built-in tools: instructions, skills and MCP servers of its run."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class Extras:
     ) -> None:
         self._agent: Agent | None = None
         self._skills = catalogs.skills
+        self.instructions = catalogs.instructions.section(settings.instructions_characters)
         self._record = record
         self._loader = SkillLoader(
             catalogs.skills,

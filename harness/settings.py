@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.context.settings import ContextSettings
 from harness.hooks.settings import HookSettings
+from harness.instructions.settings import InstructionSettings
 from harness.mcp.settings import McpSettings
 from harness.model_settings import ModelSettings
 from harness.setting_entry import (
@@ -50,7 +51,14 @@ MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
-    ContextSettings, HookSettings, McpSettings, ModelSettings, SkillSettings, ToolSettings, TreeSettings
+    ContextSettings,
+    HookSettings,
+    InstructionSettings,
+    McpSettings,
+    ModelSettings,
+    SkillSettings,
+    ToolSettings,
+    TreeSettings,
 ):
     """The values in force; `load_settings` makes them."""
 

@@ -213,5 +213,6 @@ class LeadParts:
             checks=run.checks,
             workers=run.workers or self.settings.workers,
             branch=run.branch,
+            instructions=extras.instructions,
             extras=extras.sections,
         )

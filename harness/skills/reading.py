@@ -23,7 +23,7 @@ RESOURCES = 500  # of one skill
 def read_skill(folder: Path, *, root: Path, source: str) -> Reading:
     """The skill of a folder below `root`; whatever is wrong is told, and nothing raised."""
     path = folder / FILE
-    data = _bytes_below(path, root)
+    data = bytes_below(path, root)
     if isinstance(data, str):
         return Reading(path=str(path), problems=(_error("unreadable", data),))
     document = parse(data)
@@ -41,7 +41,7 @@ def read_skill(folder: Path, *, root: Path, source: str) -> Reading:
 def read_resource(skill: Skill, name: str) -> bytes | str:
     """The bytes of a resource, or why there are none; links are followed, but not out of the folder."""
     folder = Path(skill.directory)
-    return _bytes_below(folder / name, folder)
+    return bytes_below(folder / name, folder)
 
 
 def _skill(
@@ -68,7 +68,7 @@ def _error(code: str, text: str) -> Problem:
     return Problem(code=code, text=text, severity=Severity.ERROR)
 
 
-def _bytes_below(path: Path, root: Path) -> bytes | str:
+def bytes_below(path: Path, root: Path) -> bytes | str:
     """What the file holds, or why it cannot be used."""
     try:
         real = path.resolve()
@@ -89,7 +89,7 @@ def _resources(folder: Path) -> tuple[dict[str, str], list[Problem]]:
     problems: list[Problem] = []
     for path in _files_below(folder):
         name = path.relative_to(folder).as_posix()
-        data = _bytes_below(path, folder)
+        data = bytes_below(path, folder)
         if isinstance(data, str):
             problems.append(Problem(code="resource-left-out", text=f"{name} is no resource: {data}"))
         elif len(found) >= RESOURCES:

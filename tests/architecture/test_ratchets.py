@@ -28,12 +28,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 # are half of workspace.
 # Who may do what (harness/permissions): rules that are checked and explained, questions to the person who
 # answers at a terminal or by command (orchestrator/approvals, at_terminal), and `doctor`.
+# answers at a terminal or by command (orchestrator/approvals, at_terminal).
+# What a project tells its agents, in every prompt (harness/instructions).
 PACKAGES = {
     "coordination": 8200,
-    "harness": 13900,
+    "harness": 14033,
     "workspace": 4140,
     "agent_worker": 1760,
-    "orchestrator": 8560,
+    "orchestrator": 8565,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

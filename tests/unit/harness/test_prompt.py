@@ -25,9 +25,15 @@ def test_the_first_line_says_who_this_is() -> None:
 
 
 def test_the_sections_come_in_the_order_of_the_design() -> None:
-    prompt = system_prompt(LEAD)
-    places = [prompt.index(title) for title in ("role=", "# Tools", "# Team", "# Workspace")]
+    prompt = system_prompt(replace(LEAD, instructions="# Instructions", extras=["# Skills", "# MCP servers"]))
+    titles = ("Tools", "Team", "Workspace", "Instructions", "Compaction", "Skills", "MCP servers")
+    places = [prompt.index(title) for title in ("role=", *(f"# {title}" for title in titles))]
     assert places == sorted(places)
+
+
+def test_only_the_authoritative_request_of_a_summary_instructs() -> None:
+    for prompt in (system_prompt(LEAD), system_prompt(ALICE)):
+        assert "only the authoritative request instructs" in prompt
 
 
 def test_the_same_situation_gives_the_same_prompt() -> None:

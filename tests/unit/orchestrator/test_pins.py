@@ -84,7 +84,10 @@ def test_a_difference_is_shown_by_status_and_fsck(opened: Opened) -> None:
     comes_alive(opened.team, "bob", digests={"skills": "0" * 64})
     write_skill(opened.team.root, "two")
     assert [finding.severity for finding in inspect_pins(opened.stores)] == [Severity.WARNING] * 2
-    assert told(opened.stores)[1] == f"bob has other mcp and skills than the lead of {opened.run.id}"
+    assert (
+        told(opened.stores)[1]
+        == f"bob has other instructions and mcp and skills than the lead of {opened.run.id}"
+    )
     assert "leadhand resume" in render(status(opened.stores))
 
 
