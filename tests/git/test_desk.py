@@ -209,7 +209,7 @@ def test_a_completed_task_keeps_its_tree_until_the_member_leaves(office: Office)
 # handing in
 
 
-def test_work_that_passes_its_checks_is_completed_and_proven(office: Office) -> None:
+def test_work_that_passes_its_checks_is_completed_and_proven(office: Office) -> None:  # W27
     done = office.does("alice", office.task(checks=("fine",)), fine="yes")
     task = done.task
     assert (task.status, done.refused) == (Status.COMPLETED, ())

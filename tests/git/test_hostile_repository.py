@@ -60,7 +60,7 @@ def alarm(repository: Repository, tmp_path: Path) -> Path:
 
 def test_no_program_of_the_repository_runs_on_the_whole_way_of_a_task(
     alarm: Path, repository: Repository, trees: Worktrees, queue: MergeQueue, git: Git
-) -> None:
+) -> None:  # W3
     base = trees.newest("leadhand/run_1", repository.git("rev-parse", "HEAD"))
     beside = repository.commit({"b.md": "ONE\n2\n3\n4\ntwo\n", "new": ""}, parent=base)
     alarm.unlink(missing_ok=True)  # the person's own git did that

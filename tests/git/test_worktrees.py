@@ -190,7 +190,7 @@ def test_no_other_directory_passes_for_a_tree(
     assert "not a worktree of this team" in problem(trees, repository.path / where, repository)
 
 
-def test_the_look_at_a_lease_starts_no_process(git: Git, tree: Path, repository: Repository) -> None:
+def test_the_look_at_a_lease_starts_no_process(git: Git, tree: Path, repository: Repository) -> None:  # W32
     git._program = "/nowhere/git"
     assert Worktrees(git, repository.path).lease_problem(tree, repository.head()) is None
 

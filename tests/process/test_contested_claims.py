@@ -81,7 +81,7 @@ def add_opposite_edges(team: Team, place: int, barrier: Barrier, pairs: list[tup
 
 
 @pytest.mark.parametrize("rounds", [8, pytest.param(200, marks=pytest.mark.stress)])
-def test_one_of_eight_wins_each_time_and_seven_are_told_who(real_team: Team, rounds: int) -> None:  # S6
+def test_one_of_eight_wins_each_time_and_seven_are_told_who(real_team: Team, rounds: int) -> None:  # S6, T44
     store = TaskStore(real_team, "person")
     [task] = store.create([TaskDraft(subject="wanted by all")])
     store.publish([task.id])
@@ -110,7 +110,7 @@ def test_no_task_is_taken_twice_and_none_is_left(team_whatever_the_lock: Team) -
     assert sorted(taken) == sorted(task.id for task in tasks)
 
 
-def test_of_two_opposite_edges_exactly_one_is_added(team_whatever_the_lock: Team) -> None:  # S7
+def test_of_two_opposite_edges_exactly_one_is_added(team_whatever_the_lock: Team) -> None:  # S7, T74
     store = TaskStore(team_whatever_the_lock, "person")
     tasks = store.create([TaskDraft(subject=f"task {n}") for n in range(20)])
     ids = [task.id for task in tasks]

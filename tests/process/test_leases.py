@@ -121,7 +121,9 @@ def test_a_holder_that_nobody_missed_goes_on_under_its_token(staged: Stages) -> 
     assert (stage.task("set a").token, stage.task("set a").attempts) == (token, 0)
 
 
-def test_a_restarted_worker_goes_on_with_its_task_its_tree_and_its_approved_plan(staged: Stages) -> None:
+def test_a_restarted_worker_goes_on_with_its_task_its_tree_and_its_approved_plan(
+    staged: Stages,
+) -> None:  # T47
     stage = staged(RESTARTED, LEADHAND_PLAN_REVIEWER="person")
     run = stage.start_tasks({**SET_A, "plan": True})
     plan = stage.until("plan_submitted")["request"]

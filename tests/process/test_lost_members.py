@@ -36,7 +36,9 @@ SHUT_DOWN = """
 """
 
 
-def test_s9_the_task_of_a_killed_worker_is_finished_by_another_and_the_lead_is_told(staged: Stages) -> None:
+def test_s9_the_task_of_a_killed_worker_is_finished_by_another_and_the_lead_is_told(
+    staged: Stages,
+) -> None:  # W18
     stage = staged(TAKEN_OVER)
     run = stage.start_tasks({"key": "a", "subject": "set a", "checks": ["done"]}, workers=2)
     stage.until("model_call", tools=["bash"])

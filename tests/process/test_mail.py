@@ -60,7 +60,7 @@ def killed(process: SpawnProcess) -> None:
     process.close()
 
 
-def test_s2_ten_processes_send_at_once_and_every_line_arrives_whole_in_order(real_team: Team) -> None:
+def test_s2_ten_processes_send_at_once_and_every_line_arrives_whole_in_order(real_team: Team) -> None:  # W10
     barrier = SPAWN.Barrier(11)
     names = [f"sender{number}" for number in range(10)]
     senders = [started(send_together, str(real_team.root), name, 100, barrier) for name in names]

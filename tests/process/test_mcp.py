@@ -53,7 +53,9 @@ async def connected(to: Agent, name: str = "faulty") -> str:
 # connecting
 
 
-async def test_connecting_says_who_it_is_and_the_tools_come_with_the_next_reply(tmp_path: Path) -> None:
+async def test_connecting_says_who_it_is_and_the_tools_come_with_the_next_reply(
+    tmp_path: Path,
+) -> None:  # T103, T122
     async with agent(tmp_path, faulty()) as one:
         assert one.pool.names == ["connect_mcp"]
         said = await connected(one)
@@ -67,7 +69,9 @@ async def test_connecting_says_who_it_is_and_the_tools_come_with_the_next_reply(
         assert "known are faulty" in await connected(one, "weather")
 
 
-async def test_a_tool_that_cannot_be_offered_is_told_and_leaves_the_others(tmp_path: Path) -> None:
+async def test_a_tool_that_cannot_be_offered_is_told_and_leaves_the_others(
+    tmp_path: Path,
+) -> None:  # T29, T123, W40
     async with agent(tmp_path, faulty()) as one:
         said = await connected(one)
         assert "faulty/a.b and faulty/a_b are not offered: both would be called mcp__faulty__a_b" in said
@@ -200,7 +204,7 @@ async def test_structured_content_is_held_against_the_declared_schema(tmp_path: 
         assert "[output_schema_error/missing_field]" in await one.says("mcp__faulty__count")
 
 
-async def test_no_argument_can_override_anything(tmp_path: Path) -> None:
+async def test_no_argument_can_override_anything(tmp_path: Path) -> None:  # W2
     given = {"name": "die", "client": 1, "self": 2, "call_id": 3, "_meta": 4, "read_timeout_seconds": 0}
     async with agent(tmp_path, faulty()) as one:
         await connected(one)

@@ -181,7 +181,7 @@ def test_an_installation_goes_on_while_the_lead_reads(staged: Stages, seat: Call
 
 def test_a_lead_and_teammates_with_nothing_to_do_call_no_model(
     staged: Stages, seat: Callable[..., Terminal]
-) -> None:
+) -> None:  # T35
     stage = staged("  - say: I hear you.")
     terminal = seat(stage)
     terminal.sees("you>")

@@ -69,7 +69,7 @@ def test_a_question_is_answered_from_a_second_process_and_work_goes_on(staged: S
     assert follow.signal(signal.SIGINT).end().code == 130
 
 
-def test_without_anybody_to_ask_a_run_ends_with_a_clear_refusal(staged: Stages) -> None:
+def test_without_anybody_to_ask_a_run_ends_with_a_clear_refusal(staged: Stages) -> None:  # T117
     stage = staged(ASKS_TO_WRITE, LEADHAND_PERMISSIONS_ASK="write_file")
     ended = stage.start_tasks(SET_A, options=("--json", "--no-input")).end()
     assert ended.code == 3
@@ -84,7 +84,7 @@ def test_without_anybody_to_ask_a_run_ends_with_a_clear_refusal(staged: Stages) 
     assert told.startswith("[permission/nobody_to_ask] the rule write_file says ask, and nobody can be asked")
 
 
-def test_a_question_at_the_terminal_takes_no_key_typed_before_it(staged: Stages) -> None:
+def test_a_question_at_the_terminal_takes_no_key_typed_before_it(staged: Stages) -> None:  # T117
     stage = staged(ASKS_TO_WRITE, LEADHAND_PERMISSIONS_ASK="write_file")
     stage.init()
     (stage.place / "tasks.yaml").write_text(json.dumps([SET_A]), encoding="utf-8")

@@ -31,7 +31,7 @@ LEADS = "  - {when: {system: role=lead}, say: It is 2 already.}"
 
 def test_after_five_overloads_the_task_is_released_with_its_work_and_transcript_kept(  # S13
     staged: Stages,
-) -> None:
+) -> None:  # W31
     stage = staged(OVERLOADED_LATER)
     run = stage.start_tasks(TASK)
     ended = run.end()

@@ -102,7 +102,7 @@ def test_a_lead_killed_fifty_times_comes_to_the_same_history(staged: Stages) -> 
     check(staged, 50)
 
 
-def test_a_killed_worker_goes_on_with_history_and_todos_and_runs_nothing_again(staged: Stages) -> None:
+def test_a_killed_worker_goes_on_with_history_and_todos_and_runs_nothing_again(staged: Stages) -> None:  # T48
     stage = staged(WORKS)
     lead = stage.start_tasks({"key": "a", "subject": "set a", "checks": ["done"]})
     stage.until("started")

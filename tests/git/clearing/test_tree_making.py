@@ -225,7 +225,7 @@ class Hasty(Worktrees):
         return path
 
 
-def test_a_task_that_is_claimed_meanwhile_is_reported_exactly(yard: Yard) -> None:  # T58
+def test_a_task_that_is_claimed_meanwhile_is_reported_exactly(yard: Yard) -> None:  # T58, W19
     task = put_up(yard)
     trees = Hasty(yard.removal._git, yard.team.root)
     trees.meanwhile = lambda: yard.stores.tasks.claim(task.id, yard.desk().claimant)

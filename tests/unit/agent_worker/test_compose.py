@@ -60,7 +60,7 @@ def alice(team: Team) -> Iterator[Teammate]:
         teammate.keeper.close()
 
 
-def test_a_teammate_has_exactly_these_tools(alice: Teammate) -> None:
+def test_a_teammate_has_exactly_these_tools(alice: Teammate) -> None:  # T34, T70, T121
     schemas = alice.worker()._agent._pool.schemas
     assert [schema["name"] for schema in schemas] == TOOLS
     assert set(TOOLS) <= DEFAULTS.keys()
@@ -91,7 +91,7 @@ def test_its_journal_never_holds_the_key(team: Team, alice: Teammate) -> None:
     assert b"secret-key" not in (team.root / layout.journal(alice.bearer)).read_bytes()
 
 
-def test_a_clean_end_frees_the_name_and_returns_what_was_not_read(team: Team, alice: Teammate) -> None:
+def test_a_clean_end_frees_the_name_and_returns_what_was_not_read(team: Team, alice: Teammate) -> None:  # W12
     alice.worker()
     join(team, "bob")
     outbox(team, "bob").send("alice", "are you there?")

@@ -70,7 +70,7 @@ async def test_without_a_requirement_no_plan_is_needed(
 
 async def test_a_plan_goes_through_rejection_and_a_better_one_to_approval(
     lead: Stores, run: Run, alice: TeammateUnderTest
-) -> None:
+) -> None:  # T30
     puts_up(lead, run, plan_required=True)
     await alice.takes_next()
     assert await alice.plan.state() is PlanState.REQUIRED
@@ -137,7 +137,7 @@ async def test_a_second_plan_waits_for_the_decision_on_the_first(
 
 async def test_asking_for_a_plan_closes_the_gate_at_once(
     lead: Stores, run: Run, alice: TeammateUnderTest
-) -> None:
+) -> None:  # T30
     puts_up(lead, run, plan_required=True)
     await alice.takes_next()
     review(lead, await alice.submits("Use decimals"), Verdict.APPROVE, "")
@@ -194,7 +194,7 @@ async def test_a_plan_for_the_person_is_not_mailed_to_the_lead(
 
 async def test_the_requirement_of_a_member_survives_to_its_next_task(
     lead: Stores, run: Run, alice: TeammateUnderTest
-) -> None:
+) -> None:  # T52, W43
     lead.roster.update("alice", alice.member.incarnation, plan_required=True)
     for subject in ("A", "B"):
         puts_up(lead, run, subject)
@@ -209,7 +209,7 @@ async def test_the_requirement_of_a_member_survives_to_its_next_task(
 
 async def test_an_approval_is_void_after_the_task_was_given_back(
     lead: Stores, run: Run, alice: TeammateUnderTest
-) -> None:
+) -> None:  # T51
     puts_up(lead, run, plan_required=True)
     await alice.takes_next()
     review(lead, await alice.submits("Use decimals"), Verdict.APPROVE, "")

@@ -50,7 +50,7 @@ def test_without_a_request_it_goes_on(lead: Stores, alice: Alice) -> None:
     assert not alice.looks()
 
 
-def test_the_present_lead_is_obeyed_and_answered(lead: Stores, alice: Alice) -> None:
+def test_the_present_lead_is_obeyed_and_answered(lead: Stores, alice: Alice) -> None:  # T33, T34
     request = asks(lead)
     assert alice.looks()
     assert alice.shutdown.why == "lead~1 asked it to stop"
@@ -67,7 +67,7 @@ def test_the_person_is_obeyed(team: Team, alice: Alice) -> None:
 @pytest.mark.parametrize("whom", ["alice~1", "alice~9", "alice"])
 def test_a_request_to_another_process_of_the_name_is_ignored_and_said_so(
     lead: Stores, alice: Alice, whom: str
-) -> None:
+) -> None:  # W13
     request = asks(lead, whom)
     assert not alice.looks()
     assert alice.ignored == [f"{request} is not a shutdown of {ME}"]
@@ -95,7 +95,7 @@ def test_a_teammate_is_ignored(team: Team, lead: Stores, alice: Alice) -> None:
     assert "asked by bob~2" in alice.ignored[0]
 
 
-def test_mail_that_speaks_of_a_shutdown_is_no_request(lead: Stores, alice: Alice) -> None:
+def test_mail_that_speaks_of_a_shutdown_is_no_request(lead: Stores, alice: Alice) -> None:  # T33
     lead.outbox.send("alice", "stop", type="shutdown_request", metadata={"request": "req_0000000a"})
     assert not alice.looks()
 

@@ -56,7 +56,7 @@ def test_what_was_taken_is_not_read_again_by_the_next_process(team: Team) -> Non
     assert Receiver(team, "bob").texts() == ["two"]
 
 
-def test_a_crash_between_reading_and_journal_loses_and_doubles_nothing(team: Team) -> None:
+def test_a_crash_between_reading_and_journal_loses_and_doubles_nothing(team: Team) -> None:  # W10
     alice = outbox(team, "alice")
     for number in range(10):
         alice.send("bob", str(number))
@@ -171,7 +171,7 @@ def test_a_torn_line_that_the_next_one_ended_is_reported_and_passed_over(team: T
         b"{" * 100_000 + b"\n",
     ],
 )
-def test_garbage_holds_nothing_up(team: Team, garbage: bytes) -> None:
+def test_garbage_holds_nothing_up(team: Team, garbage: bytes) -> None:  # W11
     source = source_of(team, "alice")
     write(team, "bob", source, garbage)
     outbox(team, "alice").send("bob", "behind it")
@@ -208,7 +208,7 @@ def test_a_problem_is_reported_once(team: Team) -> None:
     assert len(bob.inbox.problems) == 1
 
 
-def test_a_line_that_claims_another_sender_is_rejected(team: Team) -> None:
+def test_a_line_that_claims_another_sender_is_rejected(team: Team) -> None:  # W4
     outbox(team, "alice").send("bob", "honest")
     path = box(team, "bob", source_of(team, "alice"))
     write(team, "bob", source_of(team, "alice"), path.read_bytes().replace(b'"alice~2"', b'"lead~1"'))
@@ -330,7 +330,9 @@ def test_a_source_shorter_than_its_position_is_reported(team: Team) -> None:
     assert [problem.why for problem in bob.problems] == ["it is shorter than what was read of it"]
 
 
-def test_a_new_bearer_goes_on_from_the_positions_and_gets_nothing_of_its_predecessor(team: Team) -> None:
+def test_a_new_bearer_goes_on_from_the_positions_and_gets_nothing_of_its_predecessor(
+    team: Team,
+) -> None:  # W13
     alice, old = outbox(team, "alice"), Receiver(team, "bob")
     alice.send("bob", "taken")
     old.receive()

@@ -76,7 +76,7 @@ def test_the_sequence_counts_over_all_recipients(team: Team) -> None:
 
 
 @pytest.mark.parametrize("to", ["carol", "../escape", "", "BOB", "person", "bob~2", "a" * 65])
-def test_an_unknown_recipient_is_refused_with_the_names_that_are_there(team: Team, to: str) -> None:
+def test_an_unknown_recipient_is_refused_with_the_names_that_are_there(team: Team, to: str) -> None:  # T21
     with pytest.raises(UnknownRecipient) as refusal:
         outbox(team, "alice").send(to, "x")
     assert refusal.value.known == ("lead", "alice", "bob")
@@ -84,7 +84,7 @@ def test_an_unknown_recipient_is_refused_with_the_names_that_are_there(team: Tea
     assert [path.name for path in (team.root / "mailboxes").iterdir()] == ["lead.d"]
 
 
-def test_mail_to_a_member_that_left_is_refused_and_the_lead_has_the_text(team: Team) -> None:
+def test_mail_to_a_member_that_left_is_refused_and_the_lead_has_the_text(team: Team) -> None:  # T120
     leave(team, "bob")
     with pytest.raises(RecipientGone, match="bob has left the team"):
         outbox(team, "alice").send("bob", "the important text", message_id="call_1")
@@ -115,7 +115,7 @@ def test_a_line_that_the_last_drain_took_was_delivered(team: Team) -> None:
     assert patient(team, last_drain).send("bob", "just in time").to == "bob"
 
 
-def test_a_line_behind_the_last_drain_comes_back(team: Team) -> None:
+def test_a_line_behind_the_last_drain_comes_back(team: Team) -> None:  # W17
     roster = Roster(team, "lead~1")
     _, bob = bearer_of(team, "bob")
     roster.closing("bob", bob)

@@ -174,7 +174,7 @@ def test_a_genuine_shutdown_is_obeyed() -> None:
         ({"asker": "person~host"}, "asked by person~host"),
     ],
 )
-def test_a_forged_shutdown_is_ignored(forged: dict[str, object], why: str) -> None:
+def test_a_forged_shutdown_is_ignored(forged: dict[str, object], why: str) -> None:  # T33
     asked = Answered(msgspec.structs.replace(SHUTDOWN, **forged))
     assert why in (shutdown_refusal(asked, me="alice~2", present_term=3) or "")
 
@@ -183,7 +183,7 @@ def test_mail_about_a_shutdown_that_nobody_asked_for_is_ignored() -> None:
     assert shutdown_refusal(None, me="alice~2", present_term=3) == "there is no such request"
 
 
-def test_a_replayed_shutdown_is_ignored() -> None:
+def test_a_replayed_shutdown_is_ignored() -> None:  # T33
     done = Answered(SHUTDOWN, answer(Verdict.APPROVE, "alice~2"))
     assert "already answered" in (shutdown_refusal(done, me="alice~2", present_term=3) or "")
 

@@ -102,7 +102,7 @@ def test_hints_that_others_took_are_passed_over(team: Team) -> None:
     assert list(first) == []
 
 
-def test_after_a_miss_the_next_comes_from_the_same_priority(team: Team) -> None:
+def test_after_a_miss_the_next_comes_from_the_same_priority(team: Team) -> None:  # W24
     mine, theirs = ReadyHints(team), ReadyHints(team)
     for number in range(1, 5):
         mine.add(task(number, priority=3), number)

@@ -150,14 +150,14 @@ def test_deciders_that_contend_have_one_winner(team: Team, alice: Requests) -> N
     assert lost == won * 3
 
 
-def test_a_shutdown_of_alice_that_bob_answers_stays_pending(team: Team, lead: Requests) -> None:
+def test_a_shutdown_of_alice_that_bob_answers_stays_pending(team: Team, lead: Requests) -> None:  # T32
     asked = lead.ask("shutdown", "alice~2", reviewer="alice~2")
     with pytest.raises(InvalidRecord, match="bob~3 may not decide it, alice~2 may"):
         Requests(team, "bob~3").decide(asked.id, Verdict.APPROVE)
     assert lead.get(asked.id).answer is None
 
 
-def test_a_genuine_shutdown_is_obeyed_once(team: Team, lead: Requests) -> None:
+def test_a_genuine_shutdown_is_obeyed_once(team: Team, lead: Requests) -> None:  # T33
     asked = lead.ask("shutdown", "alice~2", reviewer="alice~2")
     alice = Requests(team, "alice~2")
     assert shutdown_refusal(alice.get(asked.id), me="alice~2", present_term=1) is None

@@ -54,7 +54,7 @@ def close(roster: Roster, member: Member, positions: dict[str, int] | None = Non
 
 
 @pytest.mark.parametrize("name", ["lead", "LEAD", "agent", "Agent", "person", "pErson"])
-def test_reserved_names_are_refused_in_any_case(lead: Roster, name: str) -> None:
+def test_reserved_names_are_refused_in_any_case(lead: Roster, name: str) -> None:  # T22
     with pytest.raises(NameReserved):
         lead.start(name)
 
@@ -68,7 +68,7 @@ def test_a_name_that_is_none_is_refused_and_makes_no_file(lead: Roster, team: Te
 
 
 @pytest.mark.parametrize("name", ["alice", "Alice", "ALICE"])
-def test_a_name_that_differs_only_by_case_already_exists(lead: Roster, name: str) -> None:
+def test_a_name_that_differs_only_by_case_already_exists(lead: Roster, name: str) -> None:  # T22
     lead.start("Alice")
     with pytest.raises(NameTaken, match="already exists, Alice bears it"):
         lead.start(name)

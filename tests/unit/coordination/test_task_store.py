@@ -98,7 +98,7 @@ def test_a_new_task_is_held_until_it_is_published(store: TaskStore) -> None:
     assert store.claim(task.id, ALICE).owner == "alice"
 
 
-def test_tasks_are_listed_in_order_of_creation_and_by_run(store: TaskStore) -> None:
+def test_tasks_are_listed_in_order_of_creation_and_by_run(store: TaskStore) -> None:  # T67
     made(store, *(TaskDraft(subject=name, run="run_1") for name in "cab"))
     made(store, TaskDraft(subject="d", run="run_2"))
     assert [task.subject for task in store.all()] == ["c", "a", "b", "d"]
@@ -134,7 +134,7 @@ def test_one_bad_draft_and_nothing_is_written(
     assert files(team) == {}
 
 
-def test_an_id_that_is_taken_is_drawn_again_and_its_task_untouched(team: Team) -> None:
+def test_an_id_that_is_taken_is_drawn_again_and_its_task_untouched(team: Team) -> None:  # T67
     draws = Draws("0000000a", "0000000a", "0000000b")
     store = TaskStore(team, "lead~1", draw_id=draws)
     [first] = store.create([TaskDraft(subject="first")])
@@ -155,7 +155,9 @@ def test_text_that_no_file_can_hold_is_mended(store: TaskStore) -> None:
     assert task.subject == "half a ? face"
 
 
-def test_nothing_is_written_through_a_link_that_leads_out_of_the_team(team: Team, tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link_that_leads_out_of_the_team(
+    team: Team, tmp_path: Path
+) -> None:  # T69
     outside = tmp_path / "outside"
     (team.root / ".tasks").rename(outside)
     (team.root / ".tasks").symlink_to(outside)
@@ -166,7 +168,7 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_team(team: Team
 # edges
 
 
-def test_edges_of_a_batch_are_exactly_on_disk(store: TaskStore, team: Team) -> None:
+def test_edges_of_a_batch_are_exactly_on_disk(store: TaskStore, team: Team) -> None:  # T71
     a, b, c, d = (task.id for task in made(store, *(TaskDraft(subject=name) for name in "abcd")))
     store.add_edges(b, [a])
     store.add_edges(c, [a, b])
@@ -175,7 +177,9 @@ def test_edges_of_a_batch_are_exactly_on_disk(store: TaskStore, team: Team) -> N
     assert edges == {a: set(), b: {a}, c: {a, b}, d: {c}}
 
 
-def test_a_cycle_is_refused_with_its_path_and_nothing_written(store: TaskStore, team: Team) -> None:  # S7
+def test_a_cycle_is_refused_with_its_path_and_nothing_written(
+    store: TaskStore, team: Team
+) -> None:  # S7, T72
     a, b = pair(store)
     before = files(team)
     with pytest.raises(Cycle) as refused:
@@ -186,7 +190,7 @@ def test_a_cycle_is_refused_with_its_path_and_nothing_written(store: TaskStore, 
     assert files(team) == before
 
 
-def test_one_bad_id_among_several_and_no_edge_is_written(store: TaskStore, team: Team) -> None:
+def test_one_bad_id_among_several_and_no_edge_is_written(store: TaskStore, team: Team) -> None:  # T72
     a, b = made(store, TaskDraft(subject="A"), TaskDraft(subject="B"))
     before = files(team)
     with pytest.raises(UnknownTask, match=NOBODY):
@@ -215,7 +219,7 @@ def test_an_edge_left_pending_blocks_the_claim_until_a_repair_settles_it(store: 
 # claiming
 
 
-def test_a_blocked_task_is_refused_and_names_what_it_waits_for(store: TaskStore) -> None:  # S8
+def test_a_blocked_task_is_refused_and_names_what_it_waits_for(store: TaskStore) -> None:  # S8, T65
     a, b = pair(store)
     with pytest.raises(NotReady) as claimed:
         store.claim(b.id, ALICE)
@@ -225,7 +229,7 @@ def test_a_blocked_task_is_refused_and_names_what_it_waits_for(store: TaskStore)
     assert a.id in str(claimed.value)
 
 
-def test_completion_names_what_it_unblocked_and_that_can_be_claimed(store: TaskStore) -> None:
+def test_completion_names_what_it_unblocked_and_that_can_be_claimed(store: TaskStore) -> None:  # T65, T140
     a, b = pair(store)
     [free] = made(store, TaskDraft(subject="ready before"))
     assert [task.subject for task in finish(store, a)] == ["B"]
@@ -249,7 +253,7 @@ def test_of_two_claimers_the_second_is_told_who_was_first(store: TaskStore, team
         other.claim(task.id, BOB)
 
 
-def test_who_holds_a_task_must_finish_it_first(store: TaskStore, team: Team) -> None:
+def test_who_holds_a_task_must_finish_it_first(store: TaskStore, team: Team) -> None:  # T45
     a, b = made(store, TaskDraft(subject="A"), TaskDraft(subject="B"))
     store.claim(a.id, ALICE)
     with pytest.raises(HoldsAnother, match=f"must finish task {a.id}"):
@@ -259,7 +263,7 @@ def test_who_holds_a_task_must_finish_it_first(store: TaskStore, team: Team) -> 
     assert store.get(b.id).status is Status.PENDING
 
 
-def test_only_the_holder_completes(store: TaskStore) -> None:
+def test_only_the_holder_completes(store: TaskStore) -> None:  # T45, T65
     a, b = made(store, TaskDraft(subject="A"), TaskDraft(subject="B"))
     store.claim(a.id, ALICE)
     mine = store.claim(b.id, BOB).token
@@ -285,7 +289,7 @@ def test_roles_reservations_and_final_tasks_are_refused_by_name(store: TaskStore
 
 
 @whatever_the_lock
-def test_the_next_task_is_the_most_urgent_that_is_ready(store: TaskStore) -> None:
+def test_the_next_task_is_the_most_urgent_that_is_ready(store: TaskStore) -> None:  # W25
     first, *_ = made(
         store,
         TaskDraft(subject="first", key="first"),
@@ -380,7 +384,7 @@ def test_a_crash_between_intention_and_claim_leaves_nobody_bound(store: TaskStor
     assert store.claim(b.id, ALICE).owner == "alice"
 
 
-def test_a_claim_looks_at_no_other_task(store: TaskStore, team: Team) -> None:
+def test_a_claim_looks_at_no_other_task(store: TaskStore, team: Team) -> None:  # W23
     *_, last = made(store, *(TaskDraft(subject=f"task {n}") for n in range(5)))
     fresh = TaskStore(team, "alice~7")
     fresh.claim(last.id, ALICE)
@@ -391,7 +395,7 @@ def test_a_claim_looks_at_no_other_task(store: TaskStore, team: Team) -> None:
 
 
 @whatever_the_lock
-def test_a_reclaimed_task_is_worth_nothing_to_its_old_holder(store: TaskStore) -> None:
+def test_a_reclaimed_task_is_worth_nothing_to_its_old_holder(store: TaskStore) -> None:  # W27
     [task] = made(store, TaskDraft(subject="A"))
     old = store.claim(task.id, ALICE).token or 0
     store.reclaim(task.id, old, "silent for 15 s")
@@ -414,7 +418,7 @@ def test_a_reclaimed_task_is_worth_nothing_to_its_old_holder(store: TaskStore) -
     assert store.own_unfinished("alice") is None
 
 
-def test_silence_three_times_and_the_task_has_failed_with_its_history(store: TaskStore) -> None:
+def test_silence_three_times_and_the_task_has_failed_with_its_history(store: TaskStore) -> None:  # W26
     [task] = made(store, TaskDraft(subject="poison"))
     for _ in range(3):
         store.reclaim(task.id, store.claim(task.id, ALICE).token or 0, "silent")
@@ -474,7 +478,7 @@ def test_a_malformed_or_unknown_id_is_an_unknown_task(store: TaskStore, task_id:
 
 
 @whatever_the_lock
-def test_one_corrupt_task_is_reported_and_the_others_go_on(store: TaskStore, team: Team) -> None:
+def test_one_corrupt_task_is_reported_and_the_others_go_on(store: TaskStore, team: Team) -> None:  # T139, W21
     a, b = made(store, TaskDraft(subject="A"), TaskDraft(subject="B"))
     (team.root / layout.record(layout.task_log(a.id), 1)).write_bytes(b"{ half a")
     fresh = TaskStore(team, "alice~7")
@@ -485,7 +489,7 @@ def test_one_corrupt_task_is_reported_and_the_others_go_on(store: TaskStore, tea
     assert fresh.claim_next(ALICE) == fresh.get(b.id)
 
 
-def test_a_need_whose_files_are_gone_blocks(store: TaskStore, team: Team) -> None:
+def test_a_need_whose_files_are_gone_blocks(store: TaskStore, team: Team) -> None:  # T139
     a, b = pair(store)
     finish(store, a)
     for path in (team.root / layout.task_log(a.id)).iterdir():

@@ -72,7 +72,7 @@ def test_a_change_ends_the_wait(team: Team, wakeup: Wakeup, change: Callable[[Te
     assert wakeup.wait(SOON)
 
 
-def test_a_message_wakes_well_within_a_second(team: Team) -> None:
+def test_a_message_wakes_well_within_a_second(team: Team) -> None:  # W32
     for name in ("alice", "bob"):
         join(team, name)
     alice, bob, clock = outbox(team, "alice"), Wakeup(team, [BOX]), SystemClock()

@@ -191,7 +191,7 @@ async def test_a_reply_goes_back_into_the_next_request_as_it_came(model: Model) 
         ("sing", ModelRefused),
     ],
 )
-async def test_each_fault_is_told_apart(model: Model, text: str, expected: type[NoReply]) -> None:
+async def test_each_fault_is_told_apart(model: Model, text: str, expected: type[NoReply]) -> None:  # T126
     assert type(await failure(model, asks(text))) is expected
 
 
@@ -339,7 +339,7 @@ def error_body(message: str, code: str | None = None) -> str:
 )
 async def test_each_refusal_of_a_server_is_told_apart(
     status: int, body: str, expected: type[NoReply]
-) -> None:
+) -> None:  # T126
     with raw_server(http(status, body)) as address:
         async with connected(address) as model:
             error = await failure(model, asks("x"))

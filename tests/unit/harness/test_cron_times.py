@@ -27,7 +27,7 @@ def times(case: dict[str, Any]) -> list[str] | str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['id']} {case['expr']}")
-def test_a_case_fires_as_it_should(case: dict[str, Any]) -> None:  # T135
+def test_a_case_fires_as_it_should(case: dict[str, Any]) -> None:  # T135, W42
     wanted = case["also_accept"] if case["id"] in CHOSEN else case["expected"]
     assert times(case) == wanted
 

@@ -25,7 +25,7 @@ async def planned(state: PlanState, effect: Effect = Effect.CHANGE) -> Refusal |
 
 
 @pytest.mark.parametrize("state", [PlanState.REQUIRED, PlanState.PENDING, PlanState.REJECTED])
-async def test_nothing_is_changed_before_an_approved_plan(state: PlanState) -> None:
+async def test_nothing_is_changed_before_an_approved_plan(state: PlanState) -> None:  # T24
     refusal = await planned(state)
     assert refusal
     assert (refusal.gate, refusal.reason) == ("plan", f"plan_{state}")

@@ -40,7 +40,7 @@ async def test_a_reply_without_a_call_ends_the_turn(team: Team) -> None:
     assert (outcome.text, outcome.ended, outcome.rounds) == ("hello", "done", 1)
 
 
-async def test_rounds_go_on_until_a_reply_calls_nothing(team: Team) -> None:
+async def test_rounds_go_on_until_a_reply_calls_nothing(team: Team) -> None:  # T26, T35
     under = AgentUnderTest(team, FakeModel(*[calls("look")] * 11, says("done")))
     outcome = await under.agent.run(GO)
     assert (outcome.rounds, under.pool.ran) == (12, ["look"] * 11)
@@ -48,13 +48,13 @@ async def test_rounds_go_on_until_a_reply_calls_nothing(team: Team) -> None:
     assert outcome.usage == Usage(calls=12, input_tokens=120, output_tokens=24)
 
 
-async def test_a_call_is_run_although_the_stop_reason_says_the_turn_is_over(team: Team) -> None:
+async def test_a_call_is_run_although_the_stop_reason_says_the_turn_is_over(team: Team) -> None:  # T102
     under = AgentUnderTest(team, FakeModel(calls("look", stop_reason="end_turn"), says("done")))
     assert (await under.agent.run(GO)).rounds == 2
     assert under.pool.ran == ["look"]
 
 
-async def test_a_stop_reason_of_tool_use_without_a_call_ends_the_turn(team: Team) -> None:
+async def test_a_stop_reason_of_tool_use_without_a_call_ends_the_turn(team: Team) -> None:  # T101
     under = AgentUnderTest(team, FakeModel(says("done", stop_reason="tool_use")))
     assert (await under.agent.run(GO)).rounds == 1
     assert kinds(team) == ["user", "assistant"]
@@ -151,7 +151,7 @@ async def test_the_inbox_is_asked_before_every_model_call(team: Team) -> None:
 
 async def test_a_stop_during_a_model_call_ends_the_turn_after_its_tools_without_another_call(
     team: Team,
-) -> None:
+) -> None:  # T28
     under = AgentUnderTest(team, FakeModel(calls("look"), says("never")))
     under.agent.stopping = lambda: bool(under.model.requests)
     outcome = await under.agent.run(GO)

@@ -71,7 +71,7 @@ def test_a_failure_that_would_come_again_gives_up_at_once(error: NoReply) -> Non
     assert classify(error, attempt=1) == GiveUp()
 
 
-def test_waits_double_and_jitter_adds_a_quarter_at_most() -> None:
+def test_waits_double_and_jitter_adds_a_quarter_at_most() -> None:  # T126
     busy = ModelBusy(status=529, cause="x")
     assert classify(busy, attempt=2) == Retry(after_seconds=1.0)
     assert classify(busy, attempt=2, jitter=1.0) == Retry(after_seconds=1.25)
@@ -85,7 +85,7 @@ def test_what_the_server_asks_for_is_obeyed_within_reason() -> None:
 
 
 @pytest.mark.anyio
-async def test_two_failures_are_waited_out_and_reported() -> None:
+async def test_two_failures_are_waited_out_and_reported() -> None:  # T127
     naps, waits = Naps(), list[Waiting]()
     model = FakeModel(PASSING[1], PASSING[3], says("here"))
     patient = RecoveringModel(model, on_wait=waits.append, sleep=naps, jitter=lambda: 0.0)
@@ -95,7 +95,7 @@ async def test_two_failures_are_waited_out_and_reported() -> None:
 
 
 @pytest.mark.anyio
-async def test_after_three_attempts_the_failure_itself_comes_out() -> None:
+async def test_after_three_attempts_the_failure_itself_comes_out() -> None:  # T128
     model = FakeModel(*[ModelUnreachable(address="a", cause="x")] * ATTEMPTS)
     with pytest.raises(ModelUnreachable):
         await RecoveringModel(model, sleep=Naps()).reply(asks("go"), lambda _: None)
@@ -103,7 +103,7 @@ async def test_after_three_attempts_the_failure_itself_comes_out() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_refused_key_is_asked_once() -> None:
+async def test_a_refused_key_is_asked_once() -> None:  # T127
     model = FakeModel(CredentialsRefused(address="a", cause="x"))
     with pytest.raises(CredentialsRefused):
         await RecoveringModel(model, sleep=Naps()).reply(asks("go"), lambda _: None)
@@ -128,7 +128,7 @@ OVERLOAD = ModelBusy(status=529, cause="x", overloaded=True)
 
 
 @pytest.mark.anyio
-async def test_five_overloads_wait_longer_and_longer_and_go_over_to_the_fallback() -> None:  # S13
+async def test_five_overloads_wait_longer_and_longer_and_go_over_to_the_fallback() -> None:  # S13, T128
     naps, changes = Naps(), list[str]()
     model = FakeModel(*[OVERLOAD] * 4, says("here"), says("there"))
     patient = RecoveringModel(
@@ -142,7 +142,7 @@ async def test_five_overloads_wait_longer_and_longer_and_go_over_to_the_fallback
 
 
 @pytest.mark.anyio
-async def test_the_fallback_has_three_attempts_of_its_own() -> None:  # S13
+async def test_the_fallback_has_three_attempts_of_its_own() -> None:  # S13, T128
     model = FakeModel(*[OVERLOAD] * 5)
     with pytest.raises(ModelBusy):
         await RecoveringModel(model, fallback="small", sleep=Naps(), now=lambda: 1.0).reply(

@@ -54,7 +54,7 @@ def test_a_bad_input_is_answered_with_the_field(tmp_path: Path, arguments: dict[
     assert (result["content"], result["is_error"], seen) == (says, True, [])
 
 
-def test_a_missing_field_is_named(tmp_path: Path) -> None:
+def test_a_missing_field_is_named(tmp_path: Path) -> None:  # T25
     tool = noted_tool([])
     needy = replace(tool, input_schema=tool.input_schema | {"required": ["text"]})
     [result] = settle(pool([needy], tmp_path), call("note"))
@@ -97,7 +97,7 @@ def test_a_call_passes_schema_semantic_guards_and_plan_and_lease_again(tmp_path:
     ]
 
 
-def test_a_refusal_is_the_result_and_the_handler_is_not_called(tmp_path: Path) -> None:
+def test_a_refusal_is_the_result_and_the_handler_is_not_called(tmp_path: Path) -> None:  # T24
     seen: list[str] = []
     over = pool([noted_tool(seen)], tmp_path, [Gate("plan", seen, passes=0), Gate("hook", seen)])
     [result] = settle(over, call("note"))
@@ -113,7 +113,7 @@ def test_a_gate_that_closes_while_another_waits_still_stops_the_call(tmp_path: P
     assert "run note" not in seen
 
 
-def test_an_open_gate_lets_the_call_through_once(tmp_path: Path) -> None:
+def test_an_open_gate_lets_the_call_through_once(tmp_path: Path) -> None:  # T24
     seen: list[str] = []
     [result] = settle(pool([noted_tool(seen)], tmp_path, [Gate("plan", [])]), call("note", text="x"))
     assert result == {"type": "tool_result", "tool_use_id": "call_1", "content": "noted x"}

@@ -107,13 +107,13 @@ async def said(conversation: Conversation, name: str, /, **arguments: object) ->
 # tools and gates
 
 
-def test_a_lead_has_exactly_these_tools(conversation: Conversation) -> None:
+def test_a_lead_has_exactly_these_tools(conversation: Conversation) -> None:  # T70, T122
     assert pool_of(conversation).names == TOOLS
 
 
 async def test_a_lead_reads_the_persons_checkout_and_changes_nothing_there(
     team: Team, conversation: Conversation
-) -> None:
+) -> None:  # T114
     assert "A = 1" in await said(conversation, "read_file", path="a.py")
     for name, arguments in (
         ("bash", {"command": "touch b.py"}),

@@ -92,7 +92,7 @@ def test_a_start_passes_the_spawn_id_and_the_settings_of_the_lead(
 
 def test_a_start_whose_process_ends_before_it_came_alive_is_withdrawn(
     supervisor: Supervisor, lead: Stores, launcher: FakeLauncher
-) -> None:
+) -> None:  # W29
     launched(supervisor, lead)
     supervisor.look()
     assert state(lead, "alice") is MemberState.STARTING
@@ -147,7 +147,7 @@ def test_a_member_that_stops_when_asked_is_not_forced(
 
 def test_a_member_that_does_not_stop_is_ended_after_the_patience(
     supervisor: Supervisor, lead: Stores, launcher: FakeLauncher, clock: FakeClock
-) -> None:
+) -> None:  # W16
     lead.roster.come_alive("alice", launched(supervisor, lead).spawn_id)
     before = clock.monotonic()
     supervisor.stop_all(patience_seconds=5)

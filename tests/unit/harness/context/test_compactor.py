@@ -146,7 +146,7 @@ async def test_a_full_window_at_the_end_of_a_reply_is_summed_up_and_gone_on_from
     assert "[Compacted]" in shown(under, 3)
 
 
-async def test_a_call_for_a_summary_is_heeded_after_all_calls_of_the_reply(team: Team) -> None:  # S45
+async def test_a_call_for_a_summary_is_heeded_after_all_calls_of_the_reply(team: Team) -> None:  # S45, T130
     pool = FakePool()
     model = FakeModel(calls("look"), calls("compact", "look"), says("a summary"), says("done"))
     under = AgentUnderTest(team, model, pool)

@@ -58,7 +58,7 @@ def test_the_cuts_are_those_that_it_allows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_after_a_summary_each_is_fit_and_begins_with_the_user(name: str) -> None:
+def test_after_a_summary_each_is_fit_and_begins_with_the_user(name: str) -> None:  # T130
     messages = summarized(name, requests=["go"])
     assert fault(messages) is None
     assert messages[0]["role"] == "user"

@@ -106,7 +106,7 @@ def test_s30_what_may_not_be_read_is_not_read_by_another_role_or_another_tool(de
 @pytest.mark.parametrize(
     "path", ["leadhand.yaml", ".mcp.json", ".git/config", "sub/.git/hooks/x", ".team/x", ".TASKS/x"]
 )
-def test_protected_paths_refuse_writes_from_every_tool(desk: Desk, path: str) -> None:
+def test_protected_paths_refuse_writes_from_every_tool(desk: Desk, path: str) -> None:  # W3, W4
     desk.person.says = Answer(allowed=True, reason="approved")
     for name, arguments in (
         ("write_file", {"path": path, "content": "x"}),
@@ -118,7 +118,7 @@ def test_protected_paths_refuse_writes_from_every_tool(desk: Desk, path: str) ->
     assert desk.person.asked == []
 
 
-def test_a_harmless_command_runs_where_nobody_can_be_asked(desk: Desk) -> None:
+def test_a_harmless_command_runs_where_nobody_can_be_asked(desk: Desk) -> None:  # T109, W1
     assert desk.tries("bash", command="cat a.py | wc -l").strip() == "1"
     assert desk.tries("bash", command="python3 -c 1").startswith(
         "[permission/nobody_to_ask] python3 -c 1: python3 may change something"

@@ -41,7 +41,7 @@ def test_what_destroys_or_seizes_authority_is_denied(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", MORE["ask"])
-def test_what_does_more_than_read_here_is_never_run_unasked(command: str) -> None:
+def test_what_does_more_than_read_here_is_never_run_unasked(command: str) -> None:  # T109
     assert on(command).verdict is not Verdict.ALLOW
 
 
@@ -52,7 +52,7 @@ def test_what_only_sounds_dangerous_is_never_denied(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", MORE["allow"])
-def test_reading_here_needs_no_question(command: str) -> None:
+def test_reading_here_needs_no_question(command: str) -> None:  # T109
     ruling = on(command)
     assert ruling.verdict is Verdict.ALLOW, ruling.text
 

@@ -66,7 +66,7 @@ def asking(team: Team, tmp_path: Path) -> Asking:
     return Asking(team, tmp_path / "answers")
 
 
-async def test_nobody_is_waited_for_where_nobody_looks(asking: Asking) -> None:
+async def test_nobody_is_waited_for_where_nobody_looks(asking: Asking) -> None:  # T117
     answer = await asking.asked(asking.alice).answer(PUSH)
     assert (answer.allowed, answer.reason) == (False, "nobody_to_ask")
     assert asking.person.open() == []
@@ -96,7 +96,7 @@ async def test_one_answer_decides_all_like_questions(
     assert [(answer.allowed, answer.reason) for answer in got] == [(allowed, reason)] * 2
 
 
-async def test_without_an_answer_the_deadline_says_no_and_closes_the_question(asking: Asking) -> None:
+async def test_without_an_answer_the_deadline_says_no_and_closes_the_question(asking: Asking) -> None:  # W16
     with attached(asking.team):
         answer = await asking.asked(asking.alice, seconds=0.05).answer(PUSH)
     assert (answer.allowed, answer.reason) == (False, "deadline")

@@ -57,7 +57,7 @@ def test_no_other_case_is_denied(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("command", BASELINE)
-def test_the_baseline_is_denied_whatever_the_rules_allow(command: str) -> None:
+def test_the_baseline_is_denied_whatever_the_rules_allow(command: str) -> None:  # T110
     rules = parse_rules(allow=["*", "bash(*)"], ask=[], deny=[])
     assert judge(Policy(rules=rules), "bash", {"command": command}).verdict is Verdict.DENY
 
@@ -112,7 +112,7 @@ def test_the_baseline_is_denied_whatever_the_rules_allow(command: str) -> None:
         "rm -rf / )",
     ],
 )
-def test_no_wrapper_chain_or_quotation_hides_destruction(command: str) -> None:
+def test_no_wrapper_chain_or_quotation_hides_destruction(command: str) -> None:  # W6
     assert destructive(command)
 
 
@@ -139,7 +139,7 @@ def test_no_wrapper_chain_or_quotation_hides_destruction(command: str) -> None:
         "",
     ],
 )
-def test_words_that_only_sound_dangerous_are_no_reason(command: str) -> None:
+def test_words_that_only_sound_dangerous_are_no_reason(command: str) -> None:  # W6
     assert destructive(command) is None
 
 

@@ -40,7 +40,7 @@ def test_skills_of_the_home_are_off_until_the_person_names_them(tmp_path: Path) 
     assert "mine" in in_project(tmp_path, "*").skills
 
 
-def test_a_link_out_of_the_root_is_no_skill(tmp_path: Path) -> None:
+def test_a_link_out_of_the_root_is_no_skill(tmp_path: Path) -> None:  # T107
     elsewhere = write(tmp_path / "elsewhere", "far")
     root = tmp_path / "skills"
     root.mkdir()
@@ -58,7 +58,7 @@ def test_a_resource_that_is_a_link_out_of_the_folder_is_left_out(tmp_path: Path)
     assert [problem.code for problem in catalog.readings[0].problems] == ["resource-left-out"]
 
 
-def test_a_name_that_is_missing_or_no_text_is_that_of_the_folder(tmp_path: Path) -> None:
+def test_a_name_that_is_missing_or_no_text_is_that_of_the_folder(tmp_path: Path) -> None:  # T107
     for name, line in (("none", ""), ("list", "name: [a, b]\n")):
         folder = write(tmp_path, name)
         (folder / "SKILL.md").write_text(f"---\n{line}description: Use it.\n---\n", encoding="utf-8")

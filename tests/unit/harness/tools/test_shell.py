@@ -81,7 +81,7 @@ def test_a_command_that_ignores_the_signal_is_killed_all_the_same(tmp_path: Path
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
-def test_a_child_left_behind_dies_with_the_command(tmp_path: Path) -> None:
+def test_a_child_left_behind_dies_with_the_command(tmp_path: Path) -> None:  # T13
     command = "nohup sh -c 'sleep 30; touch late' >/dev/null 2>&1 & echo $! > pid"
     run(BASH, context(tmp_path), command=command)
     assert not is_running(int((tmp_path / "pid").read_text()))
@@ -119,11 +119,11 @@ def test_only_the_given_environment_is_seen(tmp_path: Path, monkeypatch: pytest.
     assert "secret" not in seen
 
 
-def test_bytes_that_are_no_text_are_shown_as_replacements(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_shown_as_replacements(tmp_path: Path) -> None:  # W39
     assert run(BASH, context(tmp_path), command=r"printf 'a\377b\n'") == "a\ufffdb"
 
 
-def test_endless_output_is_bounded_and_both_ends_are_kept(tmp_path: Path) -> None:
+def test_endless_output_is_bounded_and_both_ends_are_kept(tmp_path: Path) -> None:  # W39
     output = run(BASH, context(tmp_path), command="echo begin; seq 1 200000; echo end")
     assert output.startswith("begin\n1\n")
     assert output.endswith("200000\nend")

@@ -78,7 +78,7 @@ async def test_a_task_can_want_roles_needs_and_a_plan(board: Board) -> None:
     assert (second.roles, second.blocked_by, second.plan_required) == (("tester",), (first.id,), True)
 
 
-async def test_edges_are_added_later_by_the_ids(board: Board) -> None:
+async def test_edges_are_added_later_by_the_ids(board: Board) -> None:  # T70
     first, second = await board.create("A"), await board.create("B")
     said = await board("update_task", task_id=second.id, add_blocked_by=[first.id], subject="B2")
     assert said == f"updated {second.id}  [held] B2  (blocked by {first.id})"
