@@ -6,6 +6,7 @@ import argparse
 import json
 import logging
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,11 @@ from coordination.errors import TeamError
 from coordination.process import known_dead, this_process
 from coordination.profile import agree_on_profile
 from coordination.records import MemberState
-from coordination.roster import Roster
+from coordination.roster import GONE, Roster
 from coordination.runs import Runs
 from coordination.team_root import open_team
-from harness.catalogs import find_catalogs
+from harness.catalogs import find_catalogs, pinned_catalogs
+from harness.roles.catalog import TEAMMATE
 from harness.settings import load_settings
 from harness.stop_signals import ignore_stop_signals
 
@@ -37,30 +39,51 @@ HAS_LIVED = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
 logger = logging.getLogger(__name__)
 
 
-def join(team: Team, name: str, spawn_id: str | None, settings: Settings) -> tuple[Member, Member | None]:
+@dataclass(eq=False)
+class TeamFull(TeamError):
+    """As many members are there as may be."""
+
+    members: int
+    says = (
+        "{members} teammates are there or on their way, and no more are allowed; "
+        "stop one, or raise workers.max in leadhand.yaml"
+    )
+
+
+def join(
+    team: Team, name: str, spawn_id: str | None, settings: Settings, *, role: str = TEAMMATE
+) -> tuple[Member, Member | None]:
     """The process is the member now: of a start that was asked for, or by hand.
 
-    By hand it goes on for a dead process of that name, which comes second. Raises StartWithdrawn,
-    NameTaken, NameInvalid, NameReserved, and Superseded when another process was first.
+    By hand it has this role, or goes on for a dead process of that name, which comes second. Raises
+    StartWithdrawn, NameTaken, NameInvalid, NameReserved, TeamFull, UnknownRole, RoleBroken, and
+    Superseded when another process was first.
     """
-    roster = Roster(team, "person" if spawn_id is None else name)
-    if spawn_id is None:
-        former = roster.member(name)
-        if (
-            former
-            and former.state in HAS_LIVED
-            and former.process
-            and known_dead(former.process, this_process())
-        ):
-            return roster.restart(name, after=former.incarnation), former
-        start = roster.start(
-            name,
-            launcher="hand",
-            model=settings.worker_model_id or settings.model_id,
-            digests=_digests(team, settings),
-        )
-        spawn_id = start.spawn_id
-    return roster.come_alive(name, spawn_id), None
+    if spawn_id is not None:
+        return Roster(team, name).come_alive(name, spawn_id), None
+    roster = Roster(team, "person")
+    former = roster.member(name)
+    if former and former.state in HAS_LIVED and former.process and known_dead(former.process, this_process()):
+        return roster.restart(name, after=former.incarnation), former
+    start = _start(team, roster, name, role, settings)
+    return roster.come_alive(name, start.spawn_id), None
+
+
+def _start(team: Team, roster: Roster, name: str, role: str, settings: Settings) -> Member:
+    """The start of a member that a person asked for in a terminal."""
+    there = sum(member.state not in GONE for member in roster.all())
+    if there >= settings.max_workers:
+        raise TeamFull(members=there)
+    digests = _digests(team, settings)
+    described = pinned_catalogs(team.directory, digests).roles.role(role)
+    model = described.model if described else None
+    return roster.start(
+        name,
+        role=role,
+        launcher="hand",
+        model=model or settings.worker_model_id or settings.model_id,
+        digests=digests,
+    )
 
 
 def _digests(team: Team, settings: Settings) -> dict[str, str]:
@@ -89,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="agent_worker", description=__doc__)
     parser.add_argument("--team", type=Path, required=True, help="the team root")
     parser.add_argument("--name", required=True)
+    parser.add_argument("--role", default=TEAMMATE, help="of a member that nobody asked for before")
     parser.add_argument("--spawn-id", help="of the start that the lead recorded")
     parser.add_argument("--settings-on-stdin", action="store_true", help="settings as one JSON object")
     options = parser.parse_args(arguments)
@@ -101,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         team = open_team(options.team.resolve())
         agree_on_profile(team)
         settings = load_settings(team.root, given)
-        member, former = join(team, options.name, options.spawn_id, settings)
+        member, former = join(team, options.name, options.spawn_id, settings, role=options.role)
         if options.spawn_id is None:
             print(f"{member.name} is on the team at {team.root}; Ctrl-C stops it")  # noqa: T201 - somebody sits here
         code = FAILED

@@ -189,9 +189,8 @@ class Teammate:
             member=self._member,
             checks=self._proof().checks,
             run=self._present_run,
-            extras=extras.tools,
+            extras=extras,
             note_todos=mind.note_todos,
-            agent=extras.agent,
             off_loop=self._off_loop,
             pulse=self._pulse,
             keeper=self.keeper,
@@ -219,6 +218,7 @@ class Teammate:
             agent=self._member.name,
             cwd=assignment.cwd,
             record=self.stores.events.record,
+            role=self._member.role,
         )
 
     def _present_run(self) -> str | None:

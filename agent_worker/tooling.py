@@ -22,14 +22,14 @@ from harness.tools.team import submit_plan
 from harness.tools.todo import todo_write
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
 
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.plan_gate import PlanOfTask
     from coordination.records import Member
     from coordination.stores import Stores
-    from harness.loop import Agent
+    from harness.extras import Extras
     from harness.off_loop import OffLoop
     from harness.pulse import Pulse
     from harness.settings import Settings
@@ -45,10 +45,9 @@ class Tooling:
     settings: Settings
     member: Member
     checks: Mapping[str, str]
-    extras: Sequence[Tool]  # of skills and of servers
+    extras: Extras  # its role, skills and servers
     note_todos: Callable[[list[dict[str, Any]]], Awaitable[None]]
     run: Callable[[], str | None]  # the open one
-    agent: Callable[[], Agent | None]  # whose conversation it is, once it is put together
     off_loop: OffLoop  # for `stores`
     pulse: Pulse
     keeper: LeaseKeeper
@@ -66,7 +65,7 @@ class Tooling:
                 assignment.cwd,
                 person,
                 root=self.stores.team.root,
-                mark=partial(mark_of, self.agent, self.settings),
+                mark=partial(mark_of, self.extras.agent, self.settings),
             ),
             HookGate(hooks, person, task=assignment.task_id),
         ]
@@ -77,6 +76,7 @@ class Tooling:
             record=self.stores.events.record,
             limits=result_limits(self.settings),
             hooks=hooks,
+            admits=self.extras.admits,
         )
 
     def turn_hooks(self, assignment: Assignment) -> TurnHooks:
@@ -97,7 +97,7 @@ class Tooling:
             progress=self.keeper.checkpoint,
             groups=self.keeper.groups,
             variables=lambda: assignment.variables,
-            agent=self.agent,
+            agent=self.extras.agent,
         )
 
     def _tools(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> list[Tool]:
@@ -113,7 +113,7 @@ class Tooling:
             todo_write(self.note_todos),
             submit_plan(plan),
             send_message(self.stores.outbox, self.off_loop, sent=assignment.heard_sent),
-            *self.extras,
+            *self.extras.tools,
         ]
 
     def _person(self, assignment: Assignment) -> PersonAsked:

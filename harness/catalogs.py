@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.instructions.instructions import Instructions, find_instructions
 from harness.mcp.config_file import Place, merge, read_file, servers_from_json
 from harness.pinned import pin, pinned
+from harness.roles.catalog import RoleCatalog, scan_roles
 from harness.setting_sources import user_file
 from harness.skills.catalog import Catalog, roots_of, scan
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SKILLS = "skills"
 MCP = "mcp"
 INSTRUCTIONS = "instructions"
+ROLES = "roles"
 PROJECT_FILE = ".mcp.json"
 USER_FILE = "mcp.json"  # beside the person's own settings
 
@@ -34,6 +36,7 @@ class Catalogs:
     skills: Catalog
     servers: Mapping[str, Any]  # as `Merged.to_json` writes them
     instructions: Instructions
+    roles: RoleCatalog
 
     @property
     def configured(self) -> dict[str, Server]:
@@ -48,12 +51,14 @@ class Catalogs:
         yield from _changes("skill", former.skills.to_json(), self.skills.to_json())
         yield from _changes("MCP server", former.servers, self.servers)
         yield from _changes("file", former.instructions.to_json(), self.instructions.to_json())
+        yield from _changes("role", former.roles.to_json(), self.roles.to_json())
 
     def _documents(self) -> dict[str, dict[str, Any]]:
         return {
             SKILLS: self.skills.to_json(),
             MCP: dict(self.servers),
             INSTRUCTIONS: self.instructions.to_json(),
+            ROLES: self.roles.to_json(),
         }
 
 
@@ -71,6 +76,7 @@ def find_catalogs(repository: Path, settings: Settings) -> Catalogs:
         skills=scan(roots),
         servers=find_servers(repository, settings).to_json(),
         instructions=find_instructions(repository),
+        roles=scan_roles(repository, settings.role_models),
     )
 
 
@@ -86,7 +92,13 @@ def find_servers(repository: Path, settings: Settings) -> Merged:
 
 def pinned_catalogs(directory: StateDirectory, digests: Mapping[str, str]) -> Catalogs:
     """What was pinned under these digests; nothing where there is none. Raises PinLost."""
-    skills, servers, texts = (
-        pinned(directory, digests[kind]) if kind in digests else {} for kind in (SKILLS, MCP, INSTRUCTIONS)
+    skills, servers, texts, roles = (
+        pinned(directory, digests[kind]) if kind in digests else {}
+        for kind in (SKILLS, MCP, INSTRUCTIONS, ROLES)
     )
-    return Catalogs(skills=Catalog.from_json(skills), servers=servers, instructions=Instructions(texts=texts))
+    return Catalogs(
+        skills=Catalog.from_json(skills),
+        servers=servers,
+        instructions=Instructions(texts=texts),
+        roles=RoleCatalog.from_json(roles),
+    )

@@ -1,10 +1,12 @@
-"""What one agent has beside its built-in tools: instructions, skills and MCP servers of its run."""
+"""What one agent has beside its built-in tools: its role, instructions, skills and servers of its run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from harness.mcp.assemble import make_servers, server_tools
+from harness.roles.role import CONNECT
+from harness.skills.active import LOAD_SKILL
 from harness.skills.loading import SkillLoader
 from harness.tools.mcp import servers_section
 from harness.tools.skill import load_skill
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 class Extras:
     """Tools and sections of the prompt, for one conversation."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what one agent is told from, named once
         self,
         catalogs: Catalogs,
         settings: Settings,
@@ -33,8 +35,12 @@ class Extras:
         agent: str,
         cwd: Callable[[], Path],
         record: Record,
+        role: str | None = None,
     ) -> None:
+        """`role` is that of a teammate; a lead has none, and chooses among them. Raises RoleBroken."""
         self._agent: Agent | None = None
+        self._role = catalogs.roles.role(role) if role else None
+        self._about_roles = "" if role else catalogs.roles.section
         self._skills = catalogs.skills
         self.instructions = catalogs.instructions.section(settings.instructions_characters)
         self._record = record
@@ -62,7 +68,14 @@ class Extras:
         """Whose conversation it is, once it is put together."""
         return self._agent
 
+    def admits(self, tool: str) -> bool:
+        """True unless the role takes the tool from its members."""
+        return self._role is None or self._role.admits(tool)
+
     @property
-    def sections(self) -> tuple[str, str]:
-        """Skills and MCP servers, for the prompt."""
-        return self._skills.section, servers_section(self.servers)
+    def sections(self) -> tuple[str, ...]:
+        """Roles, skills and MCP servers, for the prompt."""
+        role = self._role.section if self._role else self._about_roles
+        skills = self._skills.section if self.admits(LOAD_SKILL) else ""
+        servers = servers_section(self.servers) if self.admits(CONNECT) else ""
+        return role, skills, servers

@@ -146,6 +146,7 @@ TEXTS = Kind("a list of texts (with commas between them in the environment)", _t
 RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules, adds_up=True)
 LINES = Kind("a list of commands (in the environment one a line)", _lines)
 COMMANDS = Kind("a mapping of names to commands (in a file only)", _commands, is_mapping=True)
+MODELS = Kind("a mapping of names to models (in a file only)", _commands, is_mapping=True)
 HOOKS = Kind(
     "a mapping of events to hooks, as on the page about hooks (in a file only)",
     hooks_of,

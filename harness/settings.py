@@ -13,6 +13,7 @@ from harness.hooks.settings import HookSettings
 from harness.instructions.settings import InstructionSettings
 from harness.mcp.settings import McpSettings
 from harness.model_settings import ModelSettings
+from harness.roles.settings import MemberSettings
 from harness.setting_entry import (
     COMMANDS,
     ON_OR_OFF,
@@ -46,15 +47,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
-
-
 @dataclass(frozen=True, kw_only=True)
 class Settings(
     ContextSettings,
     HookSettings,
     InstructionSettings,
     McpSettings,
+    MemberSettings,
     ModelSettings,
     SkillSettings,
     ToolSettings,
@@ -107,18 +106,6 @@ class Settings(
     max_rounds: int = field(
         default=200,
         metadata=entry("turn.max_rounds", whole(1), "Model calls of one turn; then it ends.", unit="calls"),
-    )
-    workers: int = field(
-        default=3,
-        metadata=entry(
-            "workers.number", whole(1, MOST_WORKERS), "Teammates that the lead is told to plan for."
-        ),
-    )
-    max_workers: int = field(
-        default=8,
-        metadata=entry(
-            "workers.max", whole(1, MOST_WORKERS), "Teammates alive at the same time; the host refuses more."
-        ),
     )
     lease_ttl_seconds: float = field(
         default=15.0,

@@ -63,7 +63,7 @@ class ResultLimits:
 class ToolPool:
     """The tools of one agent; every call goes through `run`, there is no other way to a tool."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what every call passes, named once
         self,
         tools: Sequence[Tool],
         guards: Sequence[Guard] = (),
@@ -72,9 +72,14 @@ class ToolPool:
         record: Record,
         limits: ResultLimits,
         hooks: HookSet | None = None,
+        admits: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """Guards are asked in this order; `hooks` are asked after a tool ran. Raises DuplicateTool."""
+        """Guards are asked in this order; `hooks` are asked after a tool ran. Raises DuplicateTool.
+
+        A tool whose name `admits` says no to is not there, whoever offers it.
+        """
         self._hooks = hooks
+        self._admits = admits
         self._own = tuple(tools)
         self._tools: dict[str, Tool] = {}
         self._inputs: dict[str, InputSchema] = {}
@@ -91,7 +96,7 @@ class ToolPool:
         The model sees them at its next call. Raises DuplicateTool; then nothing changed.
         """
         by_name: dict[str, Tool] = {}
-        for tool in (*self._own, *tools):
+        for tool in (tool for tool in (*self._own, *tools) if self._admits(tool.name)):
             if tool.name in by_name:
                 raise DuplicateTool(name=tool.name)
             by_name[tool.name] = tool

@@ -78,9 +78,9 @@ class LeadParts:
         self.beat = Beat(opened.team, self.bearer)
         self.wakeup = Wakeup(opened.team, WATCHED)
         self.sweep = Sweep(self.background, ttl_seconds=settings.lease_ttl_seconds)
-        self._catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
+        self.catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
         self.supervisor = Supervisor(
-            self.background, LocalLauncher(), settings=handed_on(settings, self._catalogs)
+            self.background, LocalLauncher(), settings=handed_on(settings, self.catalogs)
         )
         self.host = HostOfLead(
             self.background,
@@ -88,10 +88,11 @@ class LeadParts:
             off_loop=self.behind,
             max_workers=settings.max_workers,
             start={"model": opened.run.worker_model or None, "digests": opened.run.digests},
+            roles=self.catalogs.roles,
             confirmed=opened.run.workers if opened.run.confirmed else 0,
         )
         account = account_of(opened.team.directory, self._former_leads())
-        secrets = [*settings.secrets(), *secrets_of(self._catalogs.configured.values(), settings)]
+        secrets = [*settings.secrets(), *secrets_of(self.catalogs.configured.values(), settings)]
         self.journal = mail_journal(opened.team, self.bearer, account, secrets=secrets)
         self.left = left_behind(
             opened.team.directory, account.journal, account.offset, path_of=layout.journal
@@ -148,7 +149,7 @@ class LeadParts:
 
     def _extras(self, work: LeadWork) -> Extras:
         return Extras(
-            self._catalogs,
+            self.catalogs,
             self.settings,
             self.opened.team.directory,
             agent="lead",
@@ -196,8 +197,7 @@ class LeadParts:
             jobs=jobs,
             news=news,
             make_tree=partial(self.grounds.make_tree, self.stores),
-            extras=extras.tools,
-            agent=extras.agent,
+            extras=extras,
             off_loop=self.off_loop,
             pulse=self.pulse,
         )

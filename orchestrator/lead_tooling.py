@@ -26,11 +26,11 @@ from harness.tools.todo import todo_write
 from orchestrator.worktree_tool import create_worktree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from coordination.stores import Stores
-    from harness.loop import Agent
+    from harness.extras import Extras
     from harness.off_loop import OffLoop
     from harness.pulse import Pulse
     from harness.settings import Settings
@@ -55,8 +55,7 @@ class LeadTooling:
     jobs: Background  # commands that outlive a turn
     news: Sources
     make_tree: Callable[[str, str], Path]
-    extras: Sequence[Tool]  # of skills and of servers
-    agent: Callable[[], Agent | None]  # whose conversation it is, once it is put together
+    extras: Extras  # skills and servers
     off_loop: OffLoop  # for the stores of the conversation
     pulse: Pulse
 
@@ -78,7 +77,7 @@ class LeadTooling:
                     lambda: self.work.cwd,
                     person,
                     root=self.opened.team.root,
-                    mark=partial(mark_of, self.agent, self.settings),
+                    mark=partial(mark_of, self.extras.agent, self.settings),
                 ),
                 HookGate(hooks, person, task=lambda: self.work.task),
             ],
@@ -106,12 +105,14 @@ class LeadTooling:
             cwd=lambda: self.work.cwd,
             progress=lambda: None,
             variables=lambda: self.work.variables,
-            agent=self.agent,
+            agent=self.extras.agent,
         )
 
     def _tools(self) -> list[Tool]:
         run, stores = self.opened.run, self.stores
-        planning = Planning(run=run.id, checks=tuple(run.checks), made=lambda _: None)
+        planning = Planning(
+            run=run.id, checks=tuple(run.checks), made=lambda _: None, check_roles=self.host.check_roles
+        )
         return [
             *workspace_tools(self.settings, self.jobs),
             compact_tool(self.mind.compactor.ask),
@@ -122,7 +123,7 @@ class LeadTooling:
             *lead_tools(stores.roster, self.off_loop, self.host),
             create_worktree(self.off_loop, self.make_tree),
             send_message(stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, stores)),
-            *self.extras,
+            *self.extras.tools,
         ]
 
     def _person(self) -> PersonAsked:

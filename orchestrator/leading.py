@@ -9,15 +9,19 @@ from coordination.identity import new_id
 from coordination.protocols import Kind, review_refusal
 from coordination.records import MemberState, Verdict
 from coordination.roster import UnknownMember
+from harness.roles.catalog import TEAMMATE
 from harness.tool import ToolFailure
 from orchestrator.stopping import already_gone, ask_to_stop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from coordination.outbox import Outbox
     from coordination.records import Decision, Member, Request
     from coordination.roster import StartDetails
     from coordination.stores import Stores
     from harness.off_loop import OffLoop
+    from harness.roles.catalog import RoleCatalog
     from orchestrator.supervisor import Supervisor
 
 
@@ -57,7 +61,7 @@ def _tell_author(outbox: Outbox, question: Request, decision: Decision) -> None:
 class HostOfLead:
     """Satisfies the `Leading` that the lead's tools need."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a start takes, named once
         self,
         stores: Stores,
         supervisor: Supervisor,
@@ -65,6 +69,7 @@ class HostOfLead:
         off_loop: OffLoop,
         max_workers: int,
         start: StartDetails,
+        roles: RoleCatalog,
         confirmed: int = 0,
     ) -> None:
         """`start` is what each member starts with; `confirmed` of them need no further word of the person."""
@@ -75,6 +80,7 @@ class HostOfLead:
         self._off_loop = off_loop
         self._max_workers = max_workers
         self._start = start
+        self._roles = roles
 
     async def spawn(self, args: dict[str, Any]) -> str:
         """The member is `starting`; its process is launched at once, or after the person's word."""
@@ -86,10 +92,12 @@ class HostOfLead:
             raise ToolFailure(
                 code="max_workers", detail=f"{living} teammates are alive, more are not allowed (workers.max)"
             )
-        task_id = args.get("task_id")
+        task_id, name = args.get("task_id"), args.get("role", TEAMMATE)
+        role = self._roles.role(name)
         details: StartDetails = {
             **self._start,
-            "role": args.get("role", "teammate"),
+            "role": name,
+            **({"model": role.model} if role and role.model else {}),
             "plan_required": args.get("require_plan", False),
             "reserved_task": task_id,
         }
@@ -108,6 +116,10 @@ class HostOfLead:
         except TeamError as error:
             self._stores.roster.withdraw(member.name, member.spawn_id, f"nothing to reserve: {error}")
             raise
+
+    def check_roles(self, names: Iterable[str]) -> None:
+        """Raise UnknownRole or RoleBroken for one that no member can have."""
+        self._roles.check(names)
 
     def working(self) -> int:
         """How many members are there or on their way, without those that wait for the person's word."""

@@ -9,6 +9,8 @@ from coordination.errors import TeamError
 from harness.prices import PriceTable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from harness.settings import Settings
 
 WITHOUT_LIMIT_USD = 5.0  # DESIGN 14
@@ -26,10 +28,13 @@ class PriceUnknown(TeamError):
     )
 
 
-def with_limits(settings: Settings) -> Settings:
-    """The settings with a limit of 5 USD where nobody set one and prices are known. Raises PriceUnknown."""
+def with_limits(settings: Settings, further: Iterable[str] = ()) -> Settings:
+    """The settings with a limit of 5 USD where nobody set one and prices are known.
+
+    `further` are models that members may have beside those of the settings. Raises PriceUnknown.
+    """
     table = PriceTable(settings.prices)
-    asked = (settings.model_id, settings.worker_model_id, settings.fallback_model_id)
+    asked = (settings.model_id, settings.worker_model_id, settings.fallback_model_id, *further)
     unpriced = [model for model in asked if model and table.price(model) is None]
     limits = [settings.limits(scope) for scope in SCOPES]
     if unpriced and any(limit.usd is not None for limit in limits):

@@ -171,8 +171,13 @@ def open_goal(
     tasks: Sequence[PlannedTask] = (),
     workers: int,
 ) -> Opened:
-    """A new run with this goal, led by this process. Raises LeadAlive, RunOpen."""
+    """A new run with this goal, led by this process.
+
+    Raises LeadAlive, RunOpen, UnknownCheckName, UnknownRole, RoleBroken.
+    """
     checks = known_checks(settings, tasks)
+    catalogs = find_catalogs(team.repository, settings)
+    catalogs.roles.check(task.role for task in tasks if task.role)
     _refuse_open_run(open_stores(team, PERSON))
     term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
     stores = open_stores(team, layout.bearer("lead", term))
@@ -190,7 +195,7 @@ def open_goal(
         worker_model=settings.worker_model_id or settings.model_id or "",
         plan_reviewer=PERSON if tasks else settings.plan_reviewer,  # no model leads tasks of a person
     )
-    digests = find_catalogs(team.repository, settings).pin(team.directory)
+    digests = catalogs.pin(team.directory)
     run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=digests)
     return Opened(stores=stores, git=git, term=term, run=run)
 

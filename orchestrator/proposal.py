@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from coordination.records import Member, Run, Task
+    from harness.roles.catalog import RoleCatalog
+    from harness.roles.role import Role
 
 SHOWN = 20  # uncommitted files that are named one by one
+DESCRIPTION = 100  # characters of that of a role; the whole is in its file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +27,14 @@ class Proposal:
     every_task: Sequence[str]  # names of the checks that all tasks have to pass
     max_workers: int
     repository: str
+    roles: RoleCatalog
     unseen_edits: Sequence[str] = ()  # uncommitted changes that the team does not see
+
+    @property
+    def described(self) -> list[Role]:
+        """The roles of the members that files describe."""
+        used = {member.role for member in self.members}
+        return [role for name, role in self.roles.roles.items() if name in used]
 
     def to_json(self) -> dict[str, Any]:
         """The proposal for programs."""
@@ -53,9 +64,18 @@ class Proposal:
                 }
                 for member in self.members
             ],
+            "roles": [_role_json(role) for role in self.described],
             "limits": {"max_workers": self.max_workers},
             "unseen_edits": list(self.unseen_edits),
         }
+
+
+def _role_json(role: Role) -> dict[str, Any]:
+    tools = None if role.tools is None else list(role.tools)
+    return {"name": role.name, "description": role.description, "file": role.source} | {
+        "tools": tools,
+        "without": list(role.without),
+    }
 
 
 def render(proposal: Proposal) -> str:
@@ -64,6 +84,7 @@ def render(proposal: Proposal) -> str:
         f"proposed team for: {proposal.run.goal}",
         _tasks(proposal),
         _members(proposal),
+        _roles(proposal),
         _limits(proposal),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -89,6 +110,14 @@ def _members(proposal: Proposal) -> str:
         notes += ["plan first"] if member.plan_required else []
         rows.append(f"  {member.name:<12} {', '.join(notes)}")
     return "\n".join(["members:", *rows])
+
+
+def _roles(proposal: Proposal) -> str:
+    rows = [
+        f"  {role.name:<12} {shorten(role.description, DESCRIPTION)} ({role.says_tools}; {role.source})"
+        for role in proposal.described
+    ]
+    return "\n".join(["roles:", *rows]) if rows else ""
 
 
 def _limits(proposal: Proposal) -> str:

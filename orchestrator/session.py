@@ -16,6 +16,7 @@ from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from harness.loop import Incoming
 from harness.off_loop import OffLoop
+from harness.roles.catalog import scan_roles
 from harness.settings import load_settings
 from orchestrator.approvals import Approvals
 from orchestrator.at_terminal import AtTerminal
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from coordination.records import Member, Task
+    from coordination.team_root import Team
     from harness.loop import Agent
     from harness.settings import Settings
     from orchestrator.console import Listener
@@ -89,7 +91,7 @@ def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None)
     """A new run, to its end; returns the exit code. Raises TeamError for what the person can mend."""
     tasks = load_tasks(tasks_file) if tasks_file else []
     team, git = make_team(options.start, existing(options))
-    settings = settings_of(team.root, options)
+    settings = settings_of(team, options)
     opened = open_goal(team, git, settings, goal=goal, tasks=tasks, workers=options.workers or 0)
     return Session(opened, settings, options).run_new(tasks)
 
@@ -107,19 +109,19 @@ def existing(options: RunOptions) -> Path | None:
 def resume_run(options: RunOptions) -> int:
     """The open run, to its end; returns the exit code."""
     team, git = make_team(options.start, options.team_directory)
-    settings = settings_of(team.root, options)
+    settings = settings_of(team, options)
     return Session(open_again(team, git, settings), settings, options).run_again()
 
 
-def settings_of(root: Path, options: RunOptions) -> Settings:
+def settings_of(team: Team, options: RunOptions) -> Settings:
     """The settings of the team for a run with a model. Raises ModelMissing, SettingsFault."""
     flags = {"model.id": options.model, "workers.model": options.worker_model}
-    settings = load_settings(root, {**flags, **options.flags})
+    settings = load_settings(team.root, {**flags, **options.flags})
     if not settings.model_id:
         raise ModelMissing(what="MODEL_ID is not set: name the model to call")
     if not (settings.api_key or settings.auth_token):
         raise ModelMissing(what="ANTHROPIC_API_KEY is not set: there is no key for the model")
-    return with_limits(settings)
+    return with_limits(settings, scan_roles(team.repository, settings.role_models).models)
 
 
 class Session:
@@ -168,6 +170,8 @@ class Session:
         if self._settings.base_url:
             where += f" at {self._settings.base_url}"
         self._console.say(f"leadhand {verb} {run.id}: {run.goal}\n{where}")
+        for name, why in self._parts.catalogs.roles.broken.items():
+            self._console.say(f"the role {name} cannot be used: {why}")
 
     async def _with_model(self, brief: str) -> Ending:
         lead = self._lead()
@@ -232,6 +236,7 @@ class Session:
             every_task=self._settings.every_task_checks,
             max_workers=self._settings.max_workers,
             repository=str(self._opened.team.repository),
+            roles=self._parts.catalogs.roles,
             unseen_edits=self._opened.git.uncommitted(),
         )
 

@@ -109,6 +109,7 @@ def _member(stores: Stores, member: Member) -> dict[str, Any]:
     return {
         "name": member.name,
         "role": member.role,
+        "model": member.model,
         "state": state,
         "task": task,
         "waiting_on": member.waiting_on if state == "alive" else None,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _DECIDING = re.compile(
     r"(leadhand\.ya?ml|\.mcp\.json|\.worktreeinclude|\.gitmodules"  # what the host reads
+    r"|\.agents/roles/.*|\.claude/agents/.*"  # what members are told, and with which tools
     r"|(.*/)?\.gitattributes"  # filters and merge drivers
     r"|\.github/(workflows|actions)/.*|\.gitlab-ci\.yml|\.circleci/.*|\.travis\.yml|Jenkinsfile"
     r"|azure-pipelines\.yml|\.buildkite/.*|\.drone\.yml|bitbucket-pipelines\.yml"  # CI

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase, translate
 GIT = ".git"  # at any depth: its configuration and hooks start programs
 TEAM_STATE = frozenset({".team", ".tasks", "mailboxes", ".worktrees", ".memory"})  # at the top
 POLICY = frozenset({"leadhand.yaml", ".mcp.json"})  # at the top: people only write them; reading is free
+ROLES = ((".agents", "roles"), (".claude", "agents"))  # directories at the top, likewise
 SECRETS = (  # at any depth, by name: what holds credentials
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", ".pypirc", ".npmrc", ".git-credentials"),
@@ -37,9 +38,9 @@ def is_state(relative: str) -> bool:
 
 
 def is_protected(relative: str) -> bool:
-    """True for what no tool writes: as `is_state`, and the policy."""
+    """True for what no tool writes: as `is_state`, the policy, and the roles."""
     parts = _parts(relative)
-    return is_state(relative) or (bool(parts) and parts[0] in POLICY)
+    return is_state(relative) or (bool(parts) and (parts[0] in POLICY or tuple(parts[:2]) in ROLES))
 
 
 def _parts(relative: str) -> list[str]:

@@ -10,7 +10,7 @@ from coordination.task_drafts import TaskDraft
 from harness.tool import Effect, Tool, ToolContext, closed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from coordination.task_store import TaskStore
     from harness.off_loop import OffLoop
@@ -42,6 +42,7 @@ class Planning:
     run: str  # id of the run that new tasks belong to
     checks: Collection[str]  # names that a model may give
     made: Callable[[Task], None]  # told of each new task
+    check_roles: Callable[[Sequence[str]], None] = lambda _: None  # raises for one that nobody can have
 
 
 def one_line(task: Task) -> str:
@@ -199,6 +200,7 @@ def _create_task(store: TaskStore, off_loop: OffLoop, plan: Planning) -> Tool:
     fields = _editable(plan.checks)
 
     async def run(args: dict[str, Any], _: ToolContext) -> str:
+        plan.check_roles(args.get("roles", ()))
         draft = TaskDraft(
             **_tuples(args, {*fields, "blocked_by"}),
             run=plan.run,
@@ -229,6 +231,7 @@ def _update_task(store: TaskStore, off_loop: OffLoop, plan: Planning) -> Tool:
 
     async def run(args: dict[str, Any], _: ToolContext) -> str:
         task_id, needs = args["task_id"], args.get("add_blocked_by")
+        plan.check_roles(args.get("roles", ()))
         if changes := _tuples(args, fields):
             await off_loop(store.edit, task_id, **changes)
         if needs:

@@ -51,6 +51,10 @@ def add_task(  # noqa: PLR0913 - a task has that many sides
     if unknown := [check for check in checks if check not in run.checks]:
         known = ", ".join(run.checks) or "none"
         raise UsageError(detail=f"the run has no check {', '.join(unknown)}; known are: {known}")
+    if roles:
+        from harness.catalogs import pinned_catalogs
+
+        pinned_catalogs(stores.team.directory, run.digests).roles.check(roles)
     draft = TaskDraft(
         subject=subject,
         description=description,

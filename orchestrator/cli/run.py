@@ -155,10 +155,11 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
 
 @click.command()
 @click.option("--name", required=True, help="Name of the teammate: letters, digits, - and _.")
+@click.option("--role", help="Its role, as `leadhand roles` lists them.")
 @team_option
-def worker(*, name: str, team_directory: Path | None) -> None:
+def worker(*, name: str, role: str | None, team_directory: Path | None) -> None:
     """Join the team by hand, as a teammate in this terminal."""
     from orchestrator.launchers.local import become_teammate
     from orchestrator.opening import find_team
 
-    become_teammate(find_team(Path.cwd(), team_directory).root, name)
+    become_teammate(find_team(Path.cwd(), team_directory).root, name, role)

@@ -54,7 +54,7 @@ def start_session(options: RunOptions, verbs: click.Group) -> int:
     An open run is gone on with; else the first line is the goal of a new one.
     """
     team, git = make_team(options.start, existing(options))
-    settings = settings_of(team.root, options)
+    settings = settings_of(team, options)
     talk = _talk(options, verbs)
     talk.console.say(HELLO.format(root=team.root))
     run = open_stores(team, PERSON).runs.open_run()

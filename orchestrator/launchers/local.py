@@ -75,9 +75,9 @@ def start_command(
     return LocalProcess(process)
 
 
-def become_teammate(root: Path, name: str) -> NoReturn:
+def become_teammate(root: Path, name: str, role: str | None) -> NoReturn:
     """The process goes on as a teammate that a person started by hand."""
-    command = teammate_command(root, name)
+    command = [*teammate_command(root, name), *(["--role", role] if role else [])]
     ignore_stop_signals()  # while Python starts; the teammate hears them as soon as it can
     os.execv(command[0], command)  # noqa: S606 - the same program that a launcher starts
 

@@ -30,12 +30,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # answers at a terminal or by command (orchestrator/approvals, at_terminal), and `doctor`.
 # answers at a terminal or by command (orchestrator/approvals, at_terminal).
 # What a project tells its agents, in every prompt (harness/instructions).
+# Roles as files describe them, read with what their authors got wrong (harness/roles, `leadhand roles`).
 PACKAGES = {
     "coordination": 8200,
-    "harness": 14033,
+    "harness": 14473,
     "workspace": 4140,
-    "agent_worker": 1760,
-    "orchestrator": 8565,
+    "agent_worker": 1780,
+    "orchestrator": 8735,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

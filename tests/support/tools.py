@@ -14,7 +14,7 @@ from harness.tool import Effect, Refusal, Tool, ToolCall, ToolContext, closed
 from harness.tool_pool import ResultLimits, ToolPool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from coordination.records import PlanState
@@ -117,9 +117,16 @@ def context(cwd: Path, **environment: str) -> ToolContext:
 
 
 def pool(
-    tools: Sequence[Tool], cwd: Path, guards: Sequence[Guard] = (), *, trail: Trail | None = None
+    tools: Sequence[Tool],
+    cwd: Path,
+    guards: Sequence[Guard] = (),
+    *,
+    trail: Trail | None = None,
+    admits: Callable[[str], bool] = lambda _: True,
 ) -> ToolPool:
-    return ToolPool(tools, guards, context=context(cwd), record=trail or Trail(), limits=LIMITS)
+    return ToolPool(
+        tools, guards, context=context(cwd), record=trail or Trail(), limits=LIMITS, admits=admits
+    )
 
 
 def settle(over: ToolPool, *calls: ToolUse) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from coordination.stores import Stores, open_stores
 from coordination.usage import Usage
 from harness.loop import Ended, TurnOutcome
 from harness.off_loop import OffLoop
+from harness.roles.catalog import RoleCatalog
 from harness.tool import ToolFailure
 from orchestrator.leading import HostOfLead, review
 from orchestrator.supervisor import Supervisor
@@ -147,6 +148,7 @@ async def test_asking_for_a_plan_closes_the_gate_at_once(
         off_loop=OffLoop(),
         max_workers=3,
         start={},
+        roles=RoleCatalog(),
     )
     await host.require_plan("alice", "And the tests?")
     assert await alice.plan.state() is PlanState.REQUIRED

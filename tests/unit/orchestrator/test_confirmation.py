@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.records import Member, MemberState, Run
+from harness.roles.catalog import RoleCatalog
 from orchestrator.confirmation import Confirmation, Consent, NotConfirmed
 from orchestrator.proposal import Proposal
 from tests.support.console import ScriptedConsole
@@ -30,7 +31,15 @@ def anyio_backend() -> str:
 
 def propose(tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
     run = Run(id="run_00000001", goal="Fix the shop")
-    return Proposal(run=run, tasks=tasks, members=members, every_task=(), max_workers=4, repository="/shop")
+    return Proposal(
+        run=run,
+        tasks=tasks,
+        members=members,
+        every_task=(),
+        max_workers=4,
+        repository="/shop",
+        roles=RoleCatalog(),
+    )
 
 
 async def agreed(console: ScriptedConsole, consent: Consent | None = None, *, working: int = 0) -> int:

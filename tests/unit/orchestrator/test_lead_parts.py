@@ -167,7 +167,7 @@ async def test_a_task_that_the_lead_did_not_hand_in_is_back_on_the_board_after_i
 
 
 def test_teammates_get_credentials_and_model_and_no_empty_values(parts: LeadParts) -> None:
-    given = handed_on(parts.settings, parts._catalogs)
+    given = handed_on(parts.settings, parts.catalogs)
     assert given["model.api_key"] == SETTINGS.api_key
     assert given["model.id"] == SETTINGS.model_id
     assert all(value for name, value in given.items() if not name.startswith("permissions."))

@@ -15,6 +15,8 @@ from coordination.requests import AlreadyDecided
 from coordination.roster import NameTaken, UnknownMember
 from coordination.task_drafts import TaskDraft
 from harness.off_loop import OffLoop
+from harness.roles.catalog import RoleBroken, RoleCatalog, UnknownRole
+from harness.roles.role import Role
 from harness.tool import ToolFailure
 from orchestrator.leading import HostOfLead, review
 from orchestrator.supervisor import Supervisor
@@ -24,6 +26,7 @@ from tests.support.people import claimant, comes_alive, dead, leads, stores_of
 
 if TYPE_CHECKING:
     from coordination.records import Member, Task
+    from coordination.roster import StartDetails
     from coordination.stores import Stores
     from coordination.team_root import Team
 
@@ -48,7 +51,12 @@ def launcher() -> FakeLauncher:
 @pytest.fixture
 def host(lead: Stores, launcher: FakeLauncher) -> HostOfLead:
     supervisor = Supervisor(lead, launcher, settings={})
-    return HostOfLead(lead, supervisor, off_loop=OffLoop(), max_workers=3, start={"model": "small-model"})
+    return host_of(lead, supervisor, RoleCatalog())
+
+
+def host_of(lead: Stores, supervisor: Supervisor, roles: RoleCatalog) -> HostOfLead:
+    start: StartDetails = {"model": "small-model"}
+    return HostOfLead(lead, supervisor, off_loop=OffLoop(), max_workers=3, start=start, roles=roles)
 
 
 class Author:
@@ -284,6 +292,31 @@ async def test_nothing_is_asked_of_who_is_not_there(lead: Stores, host: HostOfLe
     lead.roster.start("alice")
     with pytest.raises(ToolFailure, match="it is starting"):
         await host.require_plan("alice", "?")
+
+
+# roles
+
+
+def described(name: str, model: str | None) -> Role:
+    return Role(name=name, description="Reads.", prompt="", source=f"{name}.md", digest="d", model=model)
+
+
+async def test_a_role_brings_its_model_and_one_that_nobody_described_is_refused(
+    lead: Stores, launcher: FakeLauncher
+) -> None:
+    roles = RoleCatalog(
+        roles={"reader": described("reader", "big-model"), "coder": described("coder", None)},
+        broken={"tester": "tester.md: error: there is no description [description-missing]"},
+    )
+    host = host_of(lead, Supervisor(lead, launcher, settings={}), roles)
+    await host.spawn({"name": "rita", "role": "reader"})
+    await host.spawn({"name": "carl", "role": "coder"})
+    assert [member.model for member in lead.roster.all()] == ["small-model", "big-model"]
+    with pytest.raises(UnknownRole, match="no role cook; known are: coder, reader, teammate"):
+        await host.spawn({"name": "zoe", "role": "cook"})
+    with pytest.raises(RoleBroken, match=r"tester\.md: error: there is no description"):
+        await host.spawn({"name": "zoe", "role": "tester"})
+    assert "zoe" not in lead.roster.names()
 
 
 # asking for an end

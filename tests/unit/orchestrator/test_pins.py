@@ -86,7 +86,7 @@ def test_a_difference_is_shown_by_status_and_fsck(opened: Opened) -> None:
     assert [finding.severity for finding in inspect_pins(opened.stores)] == [Severity.WARNING] * 2
     assert (
         told(opened.stores)[1]
-        == f"bob has other instructions and mcp and skills than the lead of {opened.run.id}"
+        == f"bob has other instructions and mcp and roles and skills than the lead of {opened.run.id}"
     )
     assert "leadhand resume" in render(status(opened.stores))
 
@@ -138,7 +138,7 @@ async def test_lead_and_teammate_have_the_servers_as_they_were_at_the_start(
         "the MCP server other is new on disk since the run began",
     ]
     # the value reaches teammates through their standard input, and lies in no file of the team
-    assert handed_on(SETTINGS, parts._catalogs)["mcp.variables"] == {"DOCS_TOKEN": "t-very-secret"}
+    assert handed_on(SETTINGS, parts.catalogs)["mcp.variables"] == {"DOCS_TOKEN": "t-very-secret"}
     parts.journal.append("user", text="the token is t-very-secret")
     files = [path for path in (team.root / ".team").rglob("*") if path.is_file()]
     assert not [path for path in files if b"t-very-secret" in path.read_bytes()]

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from coordination.records import Member, MemberState, Run
+from harness.roles.catalog import RoleCatalog
+from harness.roles.role import Role
 from orchestrator.proposal import Proposal, render
 from tests.support.people import a_task
 
@@ -24,6 +26,7 @@ def proposal(**changes: Any) -> Proposal:
         "every_task": (),
         "max_workers": 4,
         "repository": "/home/pat/shop",
+        "roles": RoleCatalog(),
     }
     return Proposal(**{**fields, **changes})
 
@@ -77,3 +80,19 @@ def test_programs_get_the_same_as_json() -> None:
     }
     assert [member["reserved_task"] for member in facts["members"]] == [None, FIRST.id]
     assert facts["unseen_edits"] == ["a.py"]
+
+
+def test_the_roles_of_the_members_are_shown_with_tools_and_file() -> None:
+    coder = Role(
+        name="coder",
+        description="Writes code.",
+        prompt="Be brief.",
+        source=".agents/roles/coder.md",
+        digest="d",
+        tools=("read_file", "edit_file"),
+    )
+    idle = Role(name="idle", description="Rests.", prompt="", source="idle.md", digest="d")
+    made = proposal(roles=RoleCatalog(roles={"coder": coder, "idle": idle}))
+    assert "  coder        Writes code. (tools read_file, edit_file; .agents/roles/coder.md)" in render(made)
+    (role,) = json.loads(json.dumps(made.to_json()))["roles"]
+    assert (role["name"], role["tools"]) == ("coder", ["read_file", "edit_file"])

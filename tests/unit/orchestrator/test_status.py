@@ -106,6 +106,7 @@ def test_a_member_shows_the_task_in_its_beat(team: Team, person: Stores) -> None
         {
             "name": "alice",
             "role": "teammate",
+            "model": None,
             "state": "alive",
             "task": "task_00000001",
             "waiting_on": None,

@@ -1,0 +1,40 @@
+"""The settings of the members of a team, and of their roles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.setting_entry import MODELS, entry, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberSettings:
+    """A part of `Settings`."""
+
+    workers: int = field(
+        default=3,
+        metadata=entry(
+            "workers.number", whole(1, MOST_WORKERS), "Teammates that the lead is told to plan for."
+        ),
+    )
+    max_workers: int = field(
+        default=8,
+        metadata=entry(
+            "workers.max", whole(1, MOST_WORKERS), "Teammates alive at the same time; the host refuses more."
+        ),
+    )
+    role_models: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=entry(
+            "roles.models",
+            MODELS,
+            "Which model a word in the file of a role stands for, such as `sonnet`, as the server calls it. "
+            "A word that is not here is taken for the model's own name.",
+        ),
+    )
