@@ -17,6 +17,7 @@ from agent_worker.worker import Worker
 from coordination import layout
 from coordination.events import EventsAbout
 from coordination.liveness import Beat
+from coordination.orders import follow
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
 from coordination.task_refusals import Claimant
@@ -88,7 +89,7 @@ class Teammate:
         self._extras = extras = self._make_extras(assignment)
         tooling = self._tooling(extras, mind)
         self._pool = pool = tooling.pool(assignment, plan, background)
-        lookout = self._lookout(pool)
+        lookout = self._lookout(pool, mind)
         news = Sources(inbox, background, until_on=lookout.until_on)
         agent = mind.make_agent(
             desk,
@@ -196,7 +197,7 @@ class Teammate:
             keeper=self.keeper,
         )
 
-    def _lookout(self, pool: ToolPool) -> Lookout:
+    def _lookout(self, pool: ToolPool, mind: Mind) -> Lookout:
         stores, ttl = self._beside, self._settings.lease_ttl_seconds
         return Lookout(
             stores,
@@ -206,7 +207,7 @@ class Teammate:
             shutdown=self._shutdown,
             sweep=Sweep(stores, ttl_seconds=ttl),
             keeper=self.keeper,
-            interrupt=pool.interrupt,
+            follow=partial(follow, interrupt=pool.interrupt, compact=mind.compact),
             ttl_seconds=ttl,
         )
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from coordination import layout
-from coordination.interrupts import take_interrupts
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
+from coordination.orders import take_orders
 from coordination.process import known_dead, this_process
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.shutdown import Shutdown
+    from coordination.records import Request
     from coordination.stores import Stores
     from coordination.sweep import Sweep
     from coordination.wakeup import Wakeup
@@ -38,7 +39,7 @@ class Lookout:
         shutdown: Shutdown,
         sweep: Sweep,
         keeper: LeaseKeeper,
-        interrupt: Callable[[], None],
+        follow: Callable[[list[Request]], None],
         ttl_seconds: float,
     ) -> None:
         self.shutdown = shutdown
@@ -51,7 +52,7 @@ class Lookout:
         self._off_loop = off_loop
         self._sweep = sweep
         self._keeper = keeper
-        self._interrupt = interrupt  # what the agent does at this moment
+        self._follow = follow  # orders of the person or the lead
         self._lead_watch = BeatWatch(stores.team.clock, ttl_seconds)
         self._alone = 0.0  # seconds without a lead, counted in looks: a suspended machine is not alone
         self._looked = stores.team.clock.monotonic()
@@ -62,8 +63,7 @@ class Lookout:
         Raises Superseded, RootLost.
         """
         while True:
-            if await self._off_loop(take_interrupts, self._stores):
-                self._interrupt()
+            self._follow(await self._off_loop(take_orders, self._stores))
             await self._off_loop(self._look)
             self._pulse.ring()
             await anyio.to_thread.run_sync(self._wakeup.wait, self.interval, abandon_on_cancel=True)

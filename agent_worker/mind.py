@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from coordination.events import EventsAbout
     from coordination.records import Member
     from coordination.stores import Stores
+    from harness.context.compactor import Compactor
     from harness.extras import Extras
     from harness.journal import Journal
     from harness.loop import Inbox
@@ -72,6 +73,7 @@ class Mind:
             before_call=partial(off_loop, stores.roster.check_newest, member.name, member.incarnation),
         )
         self._agent: Agent | None = None
+        self._compactor: Compactor | None = None
 
     @property
     def messages(self) -> Sequence[dict[str, Any]]:
@@ -90,7 +92,7 @@ class Mind:
     ) -> Agent:
         """The agent, with the tools of `pool`."""
         directory, events = self._stores.team.directory, self._events
-        compactor = make_compactor(
+        self._compactor = make_compactor(
             self._settings,
             self.model,
             ResultFiles(directory, layout.outputs(self._bearer)),
@@ -105,7 +107,7 @@ class Mind:
             journal=journal,
             system=lambda: system_prompt(self._situation(desk, pool.names)),
             settings=agent_settings(self._settings, self._member.model),
-            compactor=compactor,
+            compactor=self._compactor,
             events=events,
             on_text=lambda _: self._keeper.checkpoint(),
             stopping=stopping,
@@ -116,6 +118,11 @@ class Mind:
         """The todo list is durable."""
         if self._agent:
             await self._agent.note_todos(todos)
+
+    def compact(self, focus: str) -> None:
+        """The conversation is summed up before the next model call."""
+        if self._compactor:
+            self._compactor.ask(focus)
 
     def close(self) -> None:
         """The others wait no longer for what this one was told."""

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     PLAN = "plan"
     SHUTDOWN = "shutdown"
     INTERRUPT = "interrupt"
+    COMPACT = "compact"
     PERMISSION = "permission"
     PROPOSAL = "proposal"
 

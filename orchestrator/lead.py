@@ -9,8 +9,8 @@ import anyio
 import anyio.to_thread
 
 from coordination.errors import TeamError, first_of
-from coordination.interrupts import take_interrupts
 from coordination.liveness import LOOKS_PER_TTL
+from coordination.orders import follow, take_orders
 from coordination.protocols import TermOver
 from coordination.records import Status
 from harness.limits import LimitReached
@@ -128,8 +128,8 @@ class Lead:
             if anyio.current_time() >= next_beat:
                 next_beat = anyio.current_time() + interval
                 await parts.behind(self._look)
-            if await parts.behind(take_interrupts, parts.background):
-                parts.interrupt()
+            orders = await parts.behind(take_orders, parts.background)
+            follow(orders, interrupt=parts.interrupt, compact=parts.compact)
             self._stream.show_new()
             parts.pulse.ring()
             await anyio.to_thread.run_sync(parts.wakeup.wait, LOOK_SECONDS, abandon_on_cancel=True)

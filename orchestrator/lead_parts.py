@@ -100,6 +100,7 @@ class LeadParts:
         inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
+        self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
         self.grounds = Grounds(opened, settings, self.background)
         self.limits = LimitWatch(opened, settings)
 
@@ -118,7 +119,7 @@ class LeadParts:
         extras = self._extras(work)
         tooling = self._tooling(work, mind, news, extras=extras, jobs=jobs)
         pool = tooling.pool()
-        self.interrupt = pool.interrupt
+        self.interrupt, self.compact = pool.interrupt, mind.compactor.ask
         mind.agent = agent = Agent(
             model=mind.model,
             pool=pool,

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.interrupts import ask_to_interrupt
+from coordination.orders import ask_to_interrupt
 from coordination.schedule_rules import Rank
 from harness.assembly import mark_of, policy_of, result_limits, tool_context, workspace_tools
 from harness.gates import LeaseGate

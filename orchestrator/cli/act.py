@@ -1,4 +1,4 @@
-"""The verbs that act on a team from outside its lead: send, stop, pause, continue."""
+"""The verbs that act on a team from outside its lead: send, compact, stop, pause, continue."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from coordination.errors import UsageError
+from coordination.protocols import LEAD
 from coordination.records import MemberState
 from orchestrator.cli.shared import persons_stores, team_option
 
@@ -26,7 +27,7 @@ def send(*, name: str, text: str, interrupt: bool, team_directory: Path | None) 
 
     `leadhand mail --sent` shows what became of it.
     """
-    from coordination.interrupts import ask_to_interrupt
+    from coordination.orders import ask_to_interrupt
 
     stores = persons_stores(team_directory)
     if not text.strip():
@@ -34,6 +35,27 @@ def send(*, name: str, text: str, interrupt: bool, team_directory: Path | None) 
     message = stores.outbox.send(name, text)
     done = ", whose running tool is interrupted" if interrupt and ask_to_interrupt(stores, message) else ""
     click.echo(f"written to {message.to}{done} ({message.id})")
+
+
+@click.command()
+@click.argument("name", default=LEAD)
+@click.option("--focus", default="", help="What the summary must keep above all.")
+@team_option
+def compact(*, name: str, focus: str, team_directory: Path | None) -> None:
+    """Have NAME (without it the lead) sum up its conversation, before its next model call.
+
+    The request, task and team stay word by word; the whole text of what goes is kept in a file.
+    """
+    from coordination.orders import ask_to_compact
+
+    stores = persons_stores(team_directory)
+    run = stores.runs.open_run()
+    if name == LEAD and run and run.planned:
+        raise UsageError(detail=f"no model leads {run.id}; name a teammate")
+    if not ask_to_compact(stores, name, focus):
+        living = (each.name for each in stores.roster.all() if each.state is MemberState.ALIVE)
+        raise UsageError(detail=f"{name} is not running; running teammates are {', '.join(living) or 'none'}")
+    click.echo(f"{name} sums up its conversation before its next model call")
 
 
 @click.command()

@@ -32,6 +32,7 @@ VERBS = (
     ("daily", "approve", "decide", "say yes to a call or a plan that waits for you"),
     ("daily", "deny", "decide", "say no, with the reason"),
     ("daily", "send", "act", "leave a message for the lead or a teammate"),
+    ("daily", "compact", "act", "have a member sum up its conversation"),
     ("daily", "pause", "act", "let the team rest: no new task, no new model call"),
     ("daily", "continue", "act", "let a paused team go on"),
     ("daily", "stop", "act", "stop a teammate, or the whole team"),

@@ -31,12 +31,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # answers at a terminal or by command (orchestrator/approvals, at_terminal).
 # What a project tells its agents, in every prompt (harness/instructions).
 # Roles as files describe them, read with what their authors got wrong (harness/roles, `leadhand roles`).
+# An order to compact, beside that to interrupt (coordination/orders, `leadhand compact`).
 PACKAGES = {
-    "coordination": 8200,
+    "coordination": 8220,
     "harness": 14473,
     "workspace": 4140,
-    "agent_worker": 1780,
-    "orchestrator": 8735,
+    "agent_worker": 1795,
+    "orchestrator": 8765,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

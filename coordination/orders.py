@@ -1,4 +1,8 @@
-"""Interrupts: mail that is not to wait for the end of the running tool, asked for by a question on disk."""
+"""What a running process is told to do at once, asked for by a question on disk: mail orders nothing.
+
+An interrupt cancels the tool that runs, so that mail need not wait for its end; a compaction sums the
+conversation up before the next model call.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,12 @@ from coordination.protocols import Kind, order_refusal
 from coordination.records import MemberState, Verdict
 
 if TYPE_CHECKING:
-    from coordination.records import Message
+    from collections.abc import Callable, Iterable
+
+    from coordination.records import Message, Request
     from coordination.stores import Stores
+
+ORDERS = frozenset({Kind.INTERRUPT, Kind.COMPACT})
 
 
 def ask_to_interrupt(stores: Stores, message: Message) -> bool:
@@ -28,21 +36,42 @@ def ask_to_interrupt(stores: Stores, message: Message) -> bool:
     return True
 
 
-def take_interrupts(stores: Stores) -> bool:
-    """True when the person or the present lead asked this process to interrupt; each one is answered."""
+def ask_to_compact(stores: Stores, name: str, focus: str) -> bool:
+    """The member is asked to sum up its conversation, `focus` above all; False when it does not run."""
+    bearer = _present(stores, name)
+    if bearer is None:
+        return False
+    stores.requests.ask(Kind.COMPACT, bearer, reviewer=bearer, question=focus)
+    stores.events.record("compaction_asked", member=name)
+    return True
+
+
+def take_orders(stores: Stores) -> list[Request]:
+    """What the person or the present lead told this process to do; each one is answered."""
     newest = stores.leadership.newest()
-    obeyed = False
+    obeyed = []
     for asked in stores.requests.open():
         question = asked.question
-        if (question.kind, question.subject) != (Kind.INTERRUPT, stores.actor):
+        if question.kind not in ORDERS or question.subject != stores.actor:
             continue
         refusal = order_refusal(
-            asked, kind=Kind.INTERRUPT, me=stores.actor, present_term=newest[0] if newest else 0
+            asked, kind=Kind(question.kind), me=stores.actor, present_term=newest[0] if newest else 0
         )
         verdict = Verdict.DENY if refusal else Verdict.APPROVE
         stores.requests.decide(question.id, verdict, reason=refusal or "")
-        obeyed = obeyed or refusal is None
+        obeyed += [] if refusal else [question]
     return obeyed
+
+
+def follow(
+    orders: Iterable[Request], *, interrupt: Callable[[], None], compact: Callable[[str], None]
+) -> None:
+    """`interrupt` and `compact` (with its focus) are called as the orders want it."""
+    for order in orders:
+        if order.kind == Kind.INTERRUPT:
+            interrupt()
+        else:
+            compact(order.question)
 
 
 def _present(stores: Stores, name: str) -> str | None:

@@ -1,0 +1,84 @@
+"""A person has a member sum up its conversation while it works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.terminal import Terminal
+
+if TYPE_CHECKING:
+    from tests.process.conftest import Stages
+
+pytestmark = pytest.mark.process
+
+WORKS = """
+  - when: {system: role=summary, last_user: 'above all: the port'}
+    say: I looked twice; the port is 5433.
+  - when: {system: role=teammate, tools_called: ^$}
+    say: I look.
+    call:
+      - bash: {command: '@WAIT@'}
+      - bash: {command: echo whole result}
+  - when: {system: role=teammate, last_user: '\\[Compacted\\].*the port is 5433'}
+    call: {complete_task: {summary: done}}
+  - say: Good.
+"""
+
+
+def test_a_teammate_compacts_at_the_end_of_its_batch(staged: Stages) -> None:  # S45
+    stage = staged(WORKS)
+    run = stage.start_tasks({"key": "a", "subject": "Long", "description": "Look twice.", "checks": ["any"]})
+    stage.wait(lambda: any("until [ -e" in command for command in stage.living()), "the long command")
+    who = stage.owner("Long")
+    said = stage.leadhand("compact", who, "--focus", "the port")
+    assert said.out == f"{who} sums up its conversation before its next model call\n"
+    stage.wait(lambda: not stage.stores.requests.open(), "the order is heard")
+    assert not stage.events("context_summarized")
+    stage.let_go()
+    assert run.end().code == 0
+
+    member = stage.stores.roster.member(who)
+    assert member
+    lines = stage.journal(f"{who}~{member.incarnation}")
+    results = next(line["content"] for line in lines if line["kind"] == "tool_results")
+    assert len(results) == 2
+    (summary,) = [line for line in lines if line["kind"] == "context"]
+    assert "Look twice." in summary["text"]  # the request, word by word
+
+
+def test_who_does_not_run_cannot_be_asked(staged: Stages) -> None:
+    stage = staged("  - say: hi\n")
+    stage.init()
+    said = stage.leadhand("compact", "zoe")
+    assert said.code == 2
+    assert "zoe is not running; running teammates are none" in said.complaint
+
+
+def test_the_lead_compacts_at_a_slash_command(staged: Stages) -> None:
+    stage = staged("""
+  - when: {system: role=summary}
+    say: We spoke of ports.
+  - when: {last_user: 'ports'}
+    say: Ports it is.
+  - when: {last_user: 'what was it'}
+    say: It was numbers.
+  - say: What?
+""")
+    terminal = Terminal.leadhand(cwd=stage.root, environment=stage.environment)
+    try:
+        terminal.sees("you>")
+        terminal.types("ports")
+        terminal.sees("Ports it is")
+        terminal.types("/compact")
+        terminal.sees("lead sums up its conversation")
+        stage.wait(lambda: not stage.stores.requests.open(), "the order is heard")
+        terminal.types("what was it")
+        terminal.sees("It was numbers")
+        terminal.types("/quit")
+        assert terminal.end() == 0, terminal.text
+        kinds = [line["kind"] for line in stage.journal("lead~1") if line["kind"] != "checkpoint"]
+        assert kinds[1:] == ["user", "assistant", "user", "context", "assistant"]
+    finally:
+        terminal.close()
