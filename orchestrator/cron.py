@@ -79,18 +79,18 @@ class Cron:
     def _take(self) -> list[Incoming]:
         now = self._schedule.wall_clock()
         entries = self._schedule.active()
-        found = [item for entry in entries for item in self._fire(entry, now)]
+        fired = [(entry, occurrence) for entry in entries for occurrence in self._fire(entry, now)]
         for name, why in self._schedule.problems.items():
             self._report(name, why)
-        return found
+        return [self._hand(entry, occurrence, now) for entry, occurrence in fired]  # all are on record by now
 
-    def _fire(self, entry: Entry, now: datetime) -> list[Incoming]:
+    def _fire(self, entry: Entry, now: datetime) -> list[Occurrence]:
         try:
             due = self._due(entry) or self._new(entry, now)
         except BadSchedule as error:
             self._report(entry.id, str(error))
             return []
-        return [self._hand(entry, occurrence, now) for occurrence in due if not self._is_handed(occurrence)]
+        return [occurrence for occurrence in due if not self._is_handed(occurrence)]
 
     def _due(self, entry: Entry) -> list[Occurrence]:
         fired = self._schedule.occurrences(entry.id)

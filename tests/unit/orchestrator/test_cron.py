@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coordination import layout
+from coordination.errors import StateUnwritable
 from coordination.schedule import Schedule
 from coordination.schedule_rules import EntryState, Rank
+from coordination.team_root import Team
 from harness.cron_times import BadSchedule
 from harness.journal import Journal
 from harness.off_loop import OffLoop
 from harness.tools.schedule import Wish, add_entry, schedule_tools
 from orchestrator.cron import MOST_RETRY_SECONDS, RETRY_SECONDS, Cron
+from tests.support.faulty_directory import Fault, FaultyDirectory
 from tests.support.tools import Trail, call, pool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.schedule_rules import Entry
-    from coordination.team_root import Team
     from tests.support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -155,6 +157,26 @@ async def test_a_cancelled_entry_takes_what_it_fired_along(lead: Lead, clock: Fa
     lead.schedule.end(entry.id, EntryState.CANCELLED)
     clock.advance(120)
     assert await lead.fires() == []
+
+
+async def test_what_is_not_on_record_has_not_fired_and_fires_once_when_there_is_room(
+    team: Team, clock: FakeClock
+) -> None:  # T17
+    disk = FaultyDirectory(team.root, clock=clock)
+    lead = Lead(Team(id=team.id, directory=disk, repository=team.repository, clock=clock))
+    first = lead.wants("one", in_minutes=1)
+    clock.advance(1)
+    second = lead.wants("two", in_minutes=1)
+    clock.advance(61)
+    disk.faults = [Fault.LOST_REPLY, *[Fault.FULL_DISK] * 9]  # the first is on record, the second is not
+    with pytest.raises(StateUnwritable):
+        await lead.fires()
+    assert [occurrence.entry for occurrence in lead.schedule.due()] == [first.id]
+    disk.faults = []
+    assert await lead.cron.put_back() == []
+    assert [text.split()[1].rstrip(",") for text in await lead.fires()] == [first.id, second.id]
+    assert await lead.fires() == []
+    assert len(lead.schedule.due()) == 2
 
 
 async def test_once_means_the_first_time_only(lead: Lead, clock: FakeClock) -> None:
