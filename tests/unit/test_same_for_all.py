@@ -14,6 +14,8 @@ from orchestrator.opening import Opened
 from tests.support.people import comes_alive, leads
 from tests.support.teammate import SETTINGS, opens_run, puts_up, team_beside_repository
 from tests.support.tools import call
+from tests.unit.agent_worker.test_compose import TOOLS as TOOLS_OF_TEAMMATE
+from tests.unit.orchestrator.test_lead_parts import TOOLS as TOOLS_OF_LEAD
 from workspace.git import Git
 
 if TYPE_CHECKING:
@@ -58,3 +60,7 @@ async def test_s26_a_hook_denies_lead_and_teammate_with_the_same_text(
     assert not (conversation.work.cwd / "x").exists()
     parts.wakeup.close()
     alice.close("the test is over")
+
+
+def test_a_teammate_can_do_nothing_that_a_lead_cannot_but_submit_a_plan() -> None:  # T121
+    assert set(TOOLS_OF_TEAMMATE) - set(TOOLS_OF_LEAD) == {"submit_plan"}

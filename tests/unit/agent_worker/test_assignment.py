@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
-from coordination.records import Run, Status
+from coordination.records import PlanState, Run, Status, Verdict
 from coordination.task_rules import StaleToken
 from harness.tool import Effect, NoWorkingDirectory, ToolFailure
+from orchestrator.leading import review
 from tests.support.people import leads
 from tests.support.repository import Repository
 from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
+from tests.support.tools import call
 from tests.support.verifier import SlowVerifier
 
 if TYPE_CHECKING:
@@ -91,15 +94,34 @@ async def test_a_task_that_was_taken_away_closes_the_lease_gate(
     assert problem[0] == "lease_broken"
 
 
+async def test_a_tree_that_was_removed_behind_its_holders_back_is_a_result_and_no_end(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:  # T43
+    puts_up(lead, run)
+    await alice.takes_next()
+    shutil.rmtree(alice.on.cwd())
+    pool = alice.teammate._pool
+    assert pool
+    refused, listed = await pool.run(
+        [call("write_file", "c1", path="b.py", content=""), call("list_tasks", "c2")]
+    )
+    assert refused["content"].startswith("[lease/lease_broken]")
+    assert "[in_progress] A" in listed["content"]
+
+
 # handing in
 
 
-async def test_the_lead_is_told_of_a_proven_result(lead: Stores, run: Run, alice: TeammateUnderTest) -> None:
-    task = puts_up(lead, run, checks=("fine",))
+async def test_the_lead_is_told_of_a_proven_result_and_of_nothing_else(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:  # T34
+    task, other = puts_up(lead, run, checks=("fine",)), puts_up(lead, run, "B")
     await alice.takes_next()
     (alice.on.cwd() / "fine.txt").write_text("yes", encoding="utf-8")
     assert (await alice.on.complete("It is fine.")).startswith(f"completed {task.id}")
+    await alice.on.leave()
     assert alice.told_lead() == [("result", "A: It is fine.\n(its checks passed)")]
+    assert lead.tasks.get(other.id) == other
 
 
 async def test_a_refusal_is_the_models_to_mend_and_no_news_for_the_lead(
@@ -151,11 +173,17 @@ async def test_a_result_that_comes_too_late_is_kept_and_told(
     assert Repository(team.repository).git("rev-parse", "--verify", branch)
 
 
+@pytest.mark.parametrize("gate", [PlanState.REQUIRED, PlanState.PENDING, PlanState.REJECTED])
 async def test_nothing_is_handed_in_before_its_plan_is_approved(
-    lead: Stores, run: Run, alice: TeammateUnderTest
-) -> None:
+    lead: Stores, run: Run, alice: TeammateUnderTest, gate: PlanState
+) -> None:  # T113
     puts_up(lead, run, plan_required=True)
     await alice.takes_next()
+    if gate is not PlanState.REQUIRED:
+        request = await alice.submits("Use decimals")
+    if gate is PlanState.REJECTED:
+        review(lead, request, Verdict.DENY, "no tests")
+    assert await alice.plan.state() is gate
     with pytest.raises(ToolFailure) as caught:
         await alice.on.complete("done")
     assert caught.value.reason == "plan_not_approved"

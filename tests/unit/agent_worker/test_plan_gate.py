@@ -80,6 +80,7 @@ async def test_a_plan_goes_through_rejection_and_a_better_one_to_approval(
     review(lead, first, Verdict.DENY, "floats round wrong")
     assert await alice.plan.state() is PlanState.REJECTED
     second = await alice.submits("Use decimals")
+    assert second != first
     review(lead, second, Verdict.APPROVE, "")
     assert await alice.plan.state() is PlanState.APPROVED
     decision = await alice.plan.decision()
@@ -124,6 +125,26 @@ async def test_an_approved_scope_is_enforced_before_every_change_and_gone_with_i
     review(lead, again.split()[2].rstrip(";"), Verdict.APPROVE, "")
     [done] = await pool.run([call("write_file", path="b.py", content="B = 1\n")])
     assert done["content"] == "Wrote 6 bytes to b.py"
+
+
+async def test_no_file_is_written_or_edited_before_the_plan_is_approved_and_each_once_after_it(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:  # T24
+    puts_up(lead, run, plan_required=True)
+    await alice.takes_next()
+    request = await alice.submits("B beside A")
+    pool = alice.teammate._pool
+    assert pool
+    calls = [
+        call("write_file", "c1", path="b.py", content="B = 1\n"),
+        call("edit_file", "c2", path="a.py", old_text="1", new_text="12"),
+    ]
+    for refused in await pool.run(calls):
+        assert refused["content"].startswith("[plan/plan_pending]")
+    assert not (alice.on.cwd() / "b.py").exists()
+    review(lead, request, Verdict.APPROVE, "")
+    assert [result["content"] for result in await pool.run(calls)] == ["Wrote 6 bytes to b.py", "Edited a.py"]
+    assert (alice.on.cwd() / "a.py").read_text(encoding="utf-8") == "A = 12\n"
 
 
 async def test_a_second_plan_waits_for_the_decision_on_the_first(
@@ -198,11 +219,15 @@ async def test_the_requirement_of_a_member_survives_to_its_next_task(
     lead: Stores, run: Run, alice: TeammateUnderTest
 ) -> None:  # T52, W43
     lead.roster.update("alice", alice.member.incarnation, plan_required=True)
+    pool = alice.teammate._pool
+    assert pool
     for subject in ("A", "B"):
         puts_up(lead, run, subject)
         task = await alice.takes_next()
         assert await alice.plan.state() is PlanState.REQUIRED
         assert "A plan is required" in await alice.on.brief(task)
+        [refused] = await pool.run([call("write_file", path="b.py", content="")])
+        assert refused["content"].startswith("[plan/plan_required]")
         review(lead, await alice.submits(f"Do {subject}"), Verdict.APPROVE, "")
         await alice.on.complete("done")
         await alice.on.leave()

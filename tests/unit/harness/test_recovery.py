@@ -18,7 +18,7 @@ from harness.model import (
     SpendLimitReached,
     UnknownModel,
 )
-from harness.recovery import ATTEMPTS, GiveUp, RecoveringModel, Retry, Waiting, classify
+from harness.recovery import ATTEMPTS, LONGEST_WAIT_SECONDS, GiveUp, RecoveringModel, Retry, Waiting, classify
 from harness.throttle import Throttle
 from tests.support.model import FakeModel, asks, says
 
@@ -75,6 +75,7 @@ def test_waits_double_and_jitter_adds_a_quarter_at_most() -> None:  # T126
     busy = ModelBusy(status=529, cause="x")
     assert classify(busy, attempt=2) == Retry(after_seconds=1.0)
     assert classify(busy, attempt=2, jitter=1.0) == Retry(after_seconds=1.25)
+    assert classify(busy, attempt=2, failures=50) == Retry(after_seconds=LONGEST_WAIT_SECONDS)
 
 
 def test_what_the_server_asks_for_is_obeyed_within_reason() -> None:
@@ -87,7 +88,7 @@ def test_what_the_server_asks_for_is_obeyed_within_reason() -> None:
 @pytest.mark.anyio
 async def test_two_failures_are_waited_out_and_reported() -> None:  # T127
     naps, waits = Naps(), list[Waiting]()
-    model = FakeModel(PASSING[1], PASSING[3], says("here"))
+    model = FakeModel(PASSING[0], PASSING[3], says("here"))
     patient = RecoveringModel(model, on_wait=waits.append, sleep=naps, jitter=lambda: 0.0)
     assert (await patient.reply(asks("go"), lambda _: None)).text == "here"
     assert naps.seconds == [0.5, 1.0]
@@ -104,10 +105,11 @@ async def test_after_three_attempts_the_failure_itself_comes_out() -> None:  # T
 
 @pytest.mark.anyio
 async def test_a_refused_key_is_asked_once() -> None:  # T127
-    model = FakeModel(CredentialsRefused(address="a", cause="x"))
-    with pytest.raises(CredentialsRefused):
+    refused = CredentialsRefused(address="a", cause="x")
+    model = FakeModel(refused)
+    with pytest.raises(CredentialsRefused) as caught:
         await RecoveringModel(model, sleep=Naps()).reply(asks("go"), lambda _: None)
-    assert len(model.requests) == 1
+    assert (caught.value, len(model.requests)) == (refused, 1)
 
 
 @pytest.mark.anyio

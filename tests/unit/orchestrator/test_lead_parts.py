@@ -109,6 +109,8 @@ async def said(conversation: Conversation, name: str, /, **arguments: object) ->
 
 def test_a_lead_has_exactly_these_tools(conversation: Conversation) -> None:  # T70, T122
     assert pool_of(conversation).names == TOOLS
+    assert len(set(TOOLS)) == 27
+    assert all(schema["input_schema"]["type"] == "object" for schema in pool_of(conversation).schemas)
 
 
 async def test_a_lead_reads_the_persons_checkout_and_changes_nothing_there(
@@ -135,6 +137,23 @@ async def test_a_lead_with_a_task_works_in_a_tree_of_its_own(
     assert "completed" in await conversation.work.complete("done")
     await conversation.work.end_turn()
     assert conversation.work.cwd == team.repository
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("get_task", {"task_id": "task_ffffffff"}, "[run/unknown_task] "),
+        ("get_task", {"task_id": "the parser"}, "[schema/"),
+        ("claim_task", {"task_id": "task_ffffffff"}, "[run/unknown_task] "),
+        ("claim_task", {"task_id": "../task_00000001"}, "[schema/"),
+        ("complete_task", {"summary": "done"}, "[run/no_task] "),
+        ("complete_task", {"summary": "done", "task_id": "task_ffffffff"}, "[schema/"),
+    ],
+)
+async def test_what_is_no_task_of_ours_is_a_result_and_no_crash(
+    conversation: Conversation, name: str, arguments: dict[str, str], says: str
+) -> None:  # T23
+    assert (await said(conversation, name, **arguments)).startswith(says)
 
 
 async def test_a_lead_leads_while_teammates_hold_tasks(

@@ -278,6 +278,16 @@ async def test_asking_for_a_plan_closes_the_gate_at_once_and_voids_what_was_appr
     assert Receiver(team, "alice").texts()[-1] == "How do you test it?"
 
 
+async def test_a_plan_that_was_waiting_when_another_was_asked_for_opens_no_gate(
+    lead: Stores, host: HostOfLead, author: Author
+) -> None:  # W14
+    before = author.submits("Use decimals")
+    await host.require_plan("alice", "How do you test it?")
+    with pytest.raises(ToolFailure, match="not the current plan"):
+        review(lead, before, Verdict.APPROVE, "")
+    assert (lead.requests.get(before).answer, author.task.plan) == (None, None)
+
+
 async def test_a_plan_is_asked_of_a_member_without_a_task_for_its_next_one(
     team: Team, lead: Stores, host: HostOfLead
 ) -> None:

@@ -244,3 +244,12 @@ def lengthened(messages: list[Message]) -> list[Message]:
 
 def calls_of(found: list[Edit]) -> list[str]:
     return [edit.call for edit in found]
+
+
+def test_what_is_summed_up_is_cut_in_its_middle_and_never_at_its_newest_end() -> None:  # W33
+    messages = [{"role": "user", "content": f"<{number}>" + "x" * 900} for number in range(100)]
+    shown = abridged(messages, characters=5000)
+    assert len(shown) < 6000
+    assert "<0>" in shown
+    assert "<99>" in shown
+    assert "<50>" not in shown

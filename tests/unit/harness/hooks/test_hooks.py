@@ -171,6 +171,21 @@ def test_hooks_are_asked_in_their_order_and_the_first_objection_ends_the_chain(p
     ]
 
 
+def test_before_a_call_the_call_and_after_it_run_in_this_order_and_nothing_after_a_denial(
+    project: Project,
+) -> None:  # T27
+    order = project.checkout / "order"
+    project.hook(Event.PRE_TOOL_USE, "echo before >> order")
+    project.hook(Event.POST_TOOL_USE, f"echo after >> order; {KEEPS}")
+    assert project.calls("bash", command=f"echo ran | tee -a {order}") == "ran"
+    assert order.read_text() == "before\nran\nafter\n"
+    assert project.told()["tool_response"] == "ran"
+    project.hook(Event.PRE_TOOL_USE, "exit 2")
+    order.unlink()
+    assert project.calls("bash", command=f"echo ran >> {order}").startswith("[hook/blocked]")
+    assert order.read_text() == "before\n"
+
+
 def test_a_relative_script_is_that_of_the_person_and_not_of_the_agents_tree(project: Project) -> None:
     (project.checkout / "check.sh").write_text("echo the real one >&2; exit 2\n")
     (project.tree / "check.sh").write_text("exit 0\n")

@@ -123,3 +123,11 @@ def test_a_harmless_command_runs_where_nobody_can_be_asked(desk: Desk) -> None: 
     assert desk.tries("bash", command="python3 -c 1").startswith(
         "[permission/nobody_to_ask] python3 -c 1: python3 may change something"
     )
+
+
+@pytest.mark.parametrize("command", ["touch spoilt", 'python3 -c \'open("spoilt", "w")\''])
+def test_a_command_that_the_person_denies_never_runs(desk: Desk, command: str) -> None:  # T20
+    desk.person.says = Answer(allowed=False, reason="denied")
+    assert desk.tries("bash", command=command).startswith("[permission/denied]")
+    assert len(desk.person.asked) == 1
+    assert not (desk.cwd / "spoilt").exists()

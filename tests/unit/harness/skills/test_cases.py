@@ -11,6 +11,7 @@ import pytest
 import skills_ref
 
 from harness.skills.catalog import Catalog, Root, scan
+from harness.skills.frontmatter import parse
 from harness.skills.reading import read_resource
 
 if TYPE_CHECKING:
@@ -121,3 +122,32 @@ def test_a_file_saved_on_windows_is_one_block_with_its_text_unchanged(tmp_path: 
     )
     (skill,) = scanned(tmp_path).skills.values()
     assert (skill.description, skill.body) == ("Use on Windows.", "One.\n\nTwo.")
+
+
+LINES = [
+    "---",
+    "name: rules",
+    "description: |",
+    "  Above",
+    "  ---",
+    "  below",
+    "---",
+    "",
+    "One.",
+    "---",
+    "Two.",
+    "",
+]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_only_a_line_of_its_own_ends_the_block_of_fields(end: str) -> None:  # T106
+    document = parse(end.join(LINES).encode())
+    assert document.fields == {"name": "rules", "description": "Above\n---\nbelow"}
+    assert document.body == "One.\n---\nTwo."
+
+
+@pytest.mark.parametrize("block", ["- a\n- b\n", "just text\n", "42\n"])
+def test_a_block_that_names_no_fields_is_an_error_of_that_skill(block: str) -> None:  # T107
+    document = parse(f"---\n{block}---\nBody.\n".encode())
+    assert (document.fields, [problem.code for problem in document.problems]) == ({}, ["yaml"])

@@ -20,6 +20,7 @@ from harness.off_loop import OffLoop
 from harness.tool import Effect, ToolContext
 from harness.tools.mail import TeamInbox, frame, send_message
 from tests.support.mail import Receiver, join, outbox, write
+from tests.support.people import leads
 from tests.support.tools import Outputs
 
 if TYPE_CHECKING:
@@ -136,12 +137,12 @@ async def test_an_unknown_recipient_is_refused_with_who_is_there(team: Team, tmp
 class Taker:
     """One process that takes mail as the loop does: into its journal before anything else."""
 
-    def __init__(self, team: Team, incarnation: int) -> None:
-        self._path = layout.journal(layout.bearer("alice", incarnation))
-        positions = positions_of(team.directory, layout.bearer("alice", incarnation))
+    def __init__(self, team: Team, incarnation: int, name: str = "alice") -> None:
+        self._path = layout.journal(layout.bearer(name, incarnation))
+        positions = positions_of(team.directory, layout.bearer(name, incarnation))
         self.journal = Journal(team.directory, self._path, team.clock)
         self.inbox = TeamInbox(
-            Inbox(team, "alice", incarnation, Roster(team, "lead~1"), positions), OffLoop(), self.journal
+            Inbox(team, name, incarnation, Roster(team, "lead~1"), positions), OffLoop(), self.journal
         )
 
     async def take(self, *, dies: bool = False) -> list[Incoming]:
@@ -167,6 +168,17 @@ async def test_mail_is_taken_once_and_framed(team: Team, incarnation: int) -> No
     (item,) = await taker.take()
     assert item.kind == DELIVERY_KIND
     assert "\na &lt; b\n" in item.text
+    assert await taker.take() == []
+
+
+async def test_a_result_reaches_the_lead_as_one_event(team: Team) -> None:  # T3
+    leads(team)
+    join(team, "bob")
+    outbox(team, "bob").send("lead", "done", type="result")
+    taker = Taker(team, 1, "lead")
+    (item,) = await taker.take()
+    assert item.text.startswith('<mail from="bob" type="result" ')
+    assert item.text.endswith(">\ndone\n</mail>")
     assert await taker.take() == []
 
 
