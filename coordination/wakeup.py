@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import threading
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.file_events import FileEvents, watch
+from coordination.file_events import FileEvents, NoEvents, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,47 +30,44 @@ class Wakeup:
         team: Team,
         directories: Sequence[str],
         *,
-        watched_by: Callable[[Sequence[str], Callable[[str], None]], FileEvents] = watch,
+        watched_by: Callable[[Sequence[str], Callable[[str], bool]], FileEvents] = watch,
     ) -> None:
         """Watches these directories of the team, and what is or comes below them."""
-        self._changed = threading.Event()
         self._closed = False
         for directory in directories:
             team.directory.make(directory)
         paths = [str(team.root / directory) for directory in directories]
-        self._events: FileEvents | None = None
         try:
-            self._events = watched_by(paths, self._tell)
+            self._events = watched_by(paths, _matters)
         except OSError as error:
             logger.warning("no file events (%s): polling instead", error, extra={"action": "polling"})
+            self._events = NoEvents()
 
     @property
     def by_events(self) -> bool:
         """False when the system gives no events (too many watches, a watched directory removed)."""
-        return self._events is not None and self._events.is_whole
+        return self._events.is_whole
 
     def wait(self, timeout: float) -> bool:
         """Block this thread until it is worth to look again: True; False after `timeout` seconds.
 
         Without events it is worth a look every `POLL_SECONDS`.
         """
+        if self._closed:
+            return False
         polling = not self.by_events
-        changed = self._changed.wait(min(timeout, POLL_SECONDS) if polling else timeout)
-        if changed:  # after a time-out it may have been set this moment, for the next wait
-            self._changed.clear()
+        changed = self._events.wait(min(timeout, POLL_SECONDS) if polling else timeout)
         return not self._closed and (changed or (polling and timeout >= POLL_SECONDS))
 
     def wake(self) -> None:
         """End the present wait, or the next one, from any thread."""
-        self._changed.set()
+        self._events.wake()
 
     def close(self) -> None:
         """No thread is left; a waiter returns at once."""
         self._closed = True
-        self._changed.set()
-        if self._events is not None:
-            self._events.close()
+        self._events.close()
 
-    def _tell(self, name: str) -> None:
-        if not name.endswith(".beat") and not name.startswith(layout.TEMPORARY):
-            self._changed.set()
+
+def _matters(name: str) -> bool:
+    return not name.endswith(".beat") and not name.startswith(layout.TEMPORARY)

@@ -4,6 +4,7 @@ import errno
 import shutil
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,12 +18,10 @@ from tests.support.mail import Receiver, join, outbox, write
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from watchdog.observers.inotify_c import InotifyEvent
-
     from coordination.file_events import FileEvents
     from coordination.team_root import Team
 
-    Way = Callable[[Sequence[str], Callable[[str], None]], FileEvents]
+    Way = Callable[[Sequence[str], Callable[[str], bool]], FileEvents]
 
 BOX = layout.inbox("bob")
 SOON = 5.0  # far above what an event takes, so that a busy machine does not matter
@@ -35,17 +34,6 @@ def wakeup(team: Team, request: pytest.FixtureRequest) -> Iterator[Wakeup]:
     made = Wakeup(team, [BOX, layout.MEMBERS], watched_by=request.param)
     yield made
     made.close()
-
-
-if sys.platform == "linux":
-    from coordination.file_events import ByInotify
-
-    class LosesDirectories(ByInotify):
-        """Is never told of a new directory."""
-
-        def on_event(self, event: InotifyEvent) -> None:
-            if not event.is_directory:
-                super().on_event(event)
 
 
 def append(team: Team) -> None:
@@ -139,7 +127,7 @@ def test_a_removed_directory_falls_back_to_polling(team: Team, way: Way) -> None
     shutil.rmtree(team.root / BOX)
     clock, deadline = SystemClock(), SystemClock().monotonic() + SOON
     while wakeup.by_events and clock.monotonic() < deadline:
-        clock.sleep(0.01)
+        wakeup.wait(0.01)
     assert not wakeup.by_events
     while not wakeup.wait(0.6):
         pass
@@ -149,19 +137,29 @@ def test_a_removed_directory_falls_back_to_polling(team: Team, way: Way) -> None
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's queue of events is that of inotify")
 def test_a_directory_whose_making_was_lost_is_watched_from_the_overflow_on(team: Team) -> None:
     names: list[str] = []
+
+    def matters(name: str) -> bool:
+        names.append(name)
+        return True
+
     team.directory.make(BOX)
-    events = LosesDirectories([str(team.root / BOX)], names.append)
+    events = watch([str(team.root / BOX)], matters)
+    files = [(team.root / BOX / name).open("wb", buffering=0) for name in "ab"]
+    for number in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text("ascii"))):
+        files[number % 2].write(b"x")  # the same event twice would be kept once
     (team.root / BOX / "new").mkdir()
-    events.on_queue_overflow()
+    while events.wait(QUIET):
+        pass
+    assert "new" not in names
     (team.root / BOX / "new" / "1.json").touch()
-    clock, deadline = SystemClock(), SystemClock().monotonic() + SOON
-    while "1.json" not in names and clock.monotonic() < deadline:
-        clock.sleep(0.01)
+    assert events.wait(SOON)
+    assert names[-1] == "1.json"
     events.close()
-    assert "1.json" in names
+    for file in files:
+        file.close()
 
 
-def out_of_instances(_: Sequence[str], __: Callable[[str], None]) -> FileEvents:
+def out_of_instances(_: Sequence[str], __: Callable[[str], bool]) -> FileEvents:
     raise OSError(errno.EMFILE, "too many open files")
 
 
