@@ -7,6 +7,7 @@ import os
 import secrets
 import stat
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from coordination import layout
@@ -67,7 +68,7 @@ class StateDirectory:
 
         Passing errors are retried by path for `READ_PATIENCE_SECONDS`; then StateUnreadable.
         """
-        return self.patiently(lambda: self.read(name), name)
+        return self.patiently(partial(self.read, name), name)
 
     def read_from(self, name: str, offset: int, limit: int) -> tuple[bytes, int]:
         """At most `limit` bytes from `offset` (one below 0 counts from the end), and the size of the file.
@@ -86,11 +87,11 @@ class StateDirectory:
 
         Passing errors are retried as by `read_patiently`; then StateUnreadable.
         """
-        return self.patiently(lambda: self._list(directory), directory)
+        return self.patiently(partial(self._list, directory), directory)
 
     def exists(self, name: str) -> bool:
         """True when something has that name, whatever it is. Raises as `names`."""
-        return self.patiently(lambda: self._mode(name) is not None, name)
+        return self.patiently(partial(self._mode, name), name) is not None
 
     def patiently(self, look: Callable[[], T], name: str) -> T:
         """What `look` returns; passing errors are retried as by `read_patiently`."""
@@ -287,6 +288,5 @@ def _parent(name: str) -> str:
 
 def write_all(descriptor: int, data: bytes) -> None:
     """All of it is written, however many calls that takes. Raises OSError."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    while data:
+        data = data[os.write(descriptor, data) :]

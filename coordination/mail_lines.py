@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -51,8 +51,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRecord(why=f"no delivery ({error})") from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, kw_only=True):
     """A line of a source, without its newline."""
 
     offset: int
@@ -60,6 +59,7 @@ class Line:
     text: bytes
 
 
+@lru_cache(maxsize=1024)
 def split_source(source: str) -> tuple[str, int] | None:
     """Name and incarnation of a sender's file; `person`, 0 for a person's; None for anything else."""
     if PERSON_SOURCE.fullmatch(source):
@@ -88,19 +88,19 @@ def take_lines(data: bytes, offset: int, *, by_hand: bool) -> tuple[list[Line], 
     The last line waits for its newline, but for a complete one that a person wrote. A line that
     does not fit into `LINE_BYTES` is given in pieces without text. Blank lines only separate.
     """
-    lines, begin = [], 0
-    while (newline := data.find(b"\n", begin)) >= 0:
-        text = data[begin:newline]
+    *texts, tail = data.split(b"\n")
+    lines, begin = [], offset
+    for text in texts:
+        end = begin + len(text) + 1
         if text.strip():
-            lines.append(Line(offset=offset + begin, end=offset + newline + 1, text=text))
-        begin = newline + 1
-    tail = data[begin:]
+            lines.append(Line(offset=begin, end=end, text=text))
+        begin = end
     if len(tail) == LINE_BYTES:
         return [Line(offset=offset, end=offset + LINE_BYTES, text=b"")], offset + LINE_BYTES
     if by_hand and _is_object(tail):
-        lines.append(Line(offset=offset + begin, end=offset + len(data), text=tail))
-        begin = len(data)
-    return lines, offset + begin
+        end = begin + len(tail)
+        return [*lines, Line(offset=begin, end=end, text=tail)], end
+    return lines, begin
 
 
 def _is_object(text: bytes) -> bool:
@@ -116,21 +116,24 @@ def parse(line: Line, *, source: str, to: str, start: int | None) -> Message:
     A line by a person needs only `content`. Raises InvalidRecord for everything that is no message
     from that source to the bearer of `to` with that `starting` record; None stands for any.
     """
-    raw = _object(line.text)
-    if raw.get("from") not in _may_claim(source):
-        raise InvalidRecord(why=f"it claims to be from {raw['from']}")
-    if raw.get("to", to) != to:
-        raise InvalidRecord(why=f"it is addressed to {raw['to']}")
-    if is_person(source):
-        raw = _by_hand(line, source) | {"to": to, "to_start": start or 0} | raw
-    message = Message.from_json(raw | {"from": source})
+    message = Message.decode(line.text) or Message.from_json(_filled_in(line, source, to, start))
+    if message.sender != source and not (message.sender == PERSON and is_person(source)):
+        raise InvalidRecord(why=f"it claims to be from {message.sender}")
+    if message.to != to:
+        raise InvalidRecord(why=f"it is addressed to {message.to}")
     if start is not None and message.to_start != start:
         raise InvalidRecord(why="it is for another bearer of the name")
-    return message
+    return message if message.sender == source else msgspec.structs.replace(message, sender=source)
 
 
-def _may_claim(source: str) -> tuple[str | None, ...]:
-    return (None, source, PERSON) if is_person(source) else (None, source)
+def _filled_in(line: Line, source: str, to: str, start: int | None) -> dict[str, Any]:
+    raw = {"from": source} | _object(line.text)
+    if not is_person(source):
+        return raw
+    # Offset and content make the id, so that a file an editor wrote anew repeats nothing.
+    mark = hashlib.sha256(line.text).hexdigest()[:8]
+    given = {"id": f"{source}:{line.offset}:{mark}", "seq": 0, "type": "message", "sent_at": ""}
+    return given | {"to": to, "to_start": start or 0} | raw
 
 
 def _object(text: bytes) -> dict[str, Any]:
@@ -143,9 +146,3 @@ def _object(text: bytes) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise InvalidRecord(why="no JSON object")
     return raw
-
-
-def _by_hand(line: Line, source: str) -> dict[str, Any]:
-    # Offset and content make the id, so that a file an editor wrote anew repeats nothing.
-    mark = hashlib.sha256(line.text).hexdigest()[:8]
-    return {"id": f"{source}:{line.offset}:{mark}", "seq": 0, "type": "message", "sent_at": ""}

@@ -26,7 +26,7 @@ from coordination.mail_lines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from coordination.mail_positions import Positions
     from coordination.roster import Roster
@@ -121,15 +121,14 @@ class Inbox:
         """
         self._start = self._bearers.check(self._name, self._incarnation)
 
-    def show(self, delivery: Delivery) -> None:
-        """The delivery is in the file that people look at; should the disk be full, only this copy lacks."""
+    def show(self, deliveries: Sequence[Delivery]) -> None:
+        """They are in the file that people look at; should the disk be full, only this copy lacks them."""
         who = layout.bearer(self._name, self._incarnation)
-        line = delivery.message.to_json() | ({} if delivery.proven else {"proven": False})
         try:
             if self._view is None:
                 self._view = AppendFile(self._team.directory, layout.received(who), durable=False)
                 self._team.directory.symlink(f"{who}.jsonl", layout.received(self._name))
-            self._view.append(msgspec.json.encode(line))
+            self._view.append(b"\n".join(map(_shown, deliveries)))
         except (StateUnwritable, OSError) as error:
             logger.warning(
                 "the readable mail of %s is behind: %s", who, error, extra={"action": "view_behind"}
@@ -213,7 +212,9 @@ class Inbox:
 
     def _repeats_before(self, source: str) -> dict[str, int]:
         # A repeat at the end of a file must stay known as one when its id is no longer among the last.
-        self._repeats = {other: end for other, end in self._repeats.items() if end > self.positions.at(other)}
+        if self._repeats:
+            at = self.positions.at
+            self._repeats = {other: end for other, end in self._repeats.items() if end > at(other)}
         return {other: end for other, end in self._repeats.items() if other != source}
 
     def _lines(self, source: str, position: int) -> Iterator[Line]:
@@ -253,3 +254,10 @@ def _place(file: str) -> tuple[str, int, str] | None:
     source = file.removesuffix(".jsonl")
     bearer = split_source(source) if source != file else None
     return (*bearer, source) if bearer else None
+
+
+def _shown(delivery: Delivery) -> bytes:
+    """The line that people see of it."""
+    if delivery.proven:
+        return delivery.message.encode()
+    return msgspec.json.encode(delivery.message.to_json() | {"proven": False})

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CLOSING_PATIENCE_SECONDS = 10.0
 _QUOTED = 100_000  # characters of a text that is brought back
-_ATTEMPTS = 3  # of an append that the disk refuses or tears
+_PAUSES = (0.05, 0.1)  # seconds before an append that the disk refused or tore is tried again
 
 
 @dataclass(eq=False)
@@ -57,6 +57,7 @@ class Outbox:
         """`who` is the sending process, `alice~7`; it alone writes the files of that name."""
         self._team = team
         self._who = who
+        self._bearer = layout.split_bearer(who)  # None for a person
         self._bearers = Bearers(team, roster)
         self._seq = itertools.count(1)
         self._files: dict[str, AppendFile] = {}
@@ -77,9 +78,8 @@ class Outbox:
         UnknownRecipient, RecipientGone (the lead is then told, with the text), DeliveryInDoubt,
         MessageTooLong, StateUnwritable; Superseded or TermOver where another bears the sender's name.
         """
-        bearer = layout.split_bearer(self._who)
-        if bearer and type != UNDELIVERABLE:  # who has closed still sends back what it left over
-            self._bearers.check(*bearer)
+        if self._bearer and type != UNDELIVERABLE:  # who has closed still sends back what it left over
+            self._bearers.check(*self._bearer)
         message = Message(
             id=message_id or new_id("msg"),
             seq=next(self._seq),
@@ -90,7 +90,7 @@ class Outbox:
             content=scrub(content),
             sent_at=iso(self._team.clock.now()),
             in_reply_to=in_reply_to,
-            metadata=_scrubbed(dict(metadata or {})),
+            metadata=_scrubbed(metadata) if metadata else {},
         )
         try:
             return self._deliver(message)
@@ -126,27 +126,26 @@ class Outbox:
 
     def _is_over(self, message: Message) -> bool:
         """Whether the addressed bearer is closed, once that is settled. Raises DeliveryInDoubt."""
-        clock = self._team.clock
-        deadline = clock.monotonic() + CLOSING_PATIENCE_SECONDS
+        clock, deadline = self._team.clock, None
         while (fate := self._bearers.fate(message.to, message.to_start)) is Fate.CLOSING:
-            if clock.monotonic() >= deadline:
+            now = clock.monotonic()
+            deadline = deadline or now + CLOSING_PATIENCE_SECONDS
+            if now >= deadline:
                 raise DeliveryInDoubt(to=message.to, id=message.id)
             clock.sleep(0.05)
         return fate is Fate.OVER
 
     def _append(self, message: Message) -> int:
-        line = msgspec.json.encode(message.to_json())
+        line = message.encode()
         if len(line) >= LINE_BYTES:
             raise MessageTooLong(length=len(line), limit=LINE_BYTES)
-        for attempt in itertools.count(1):
+        for pause in _PAUSES:
             try:
                 return self._file(message.to).append(line)
             except StateUnwritable:
                 self._files.pop(message.to).close()  # the next try goes by path again
-                if attempt == _ATTEMPTS:
-                    raise
-                self._team.clock.sleep(0.05 * attempt)
-        raise AssertionError
+                self._team.clock.sleep(pause)
+        return self._file(message.to).append(line)
 
     def _file(self, to: str) -> AppendFile:
         if to not in self._files:
@@ -155,8 +154,7 @@ class Outbox:
         return self._files[to]
 
     def _tell_lead(self, message: Message) -> None:
-        bearer = layout.split_bearer(self._who)
-        if is_person(self._who) or (bearer and bearer[0] == LEAD):
+        if is_person(self._who) or (self._bearer and self._bearer[0] == LEAD):
             return  # these see the error themselves
         why = f"{self._who} could not reach {message.to}, who has left the team. The message:"
         self.send(

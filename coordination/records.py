@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import msgspec
 
@@ -54,29 +54,40 @@ class PlanState(StrEnum):
     REJECTED = "rejected"
 
 
-class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
+class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A record with a fixed set of fields that carries unknown ones along."""
 
-    unknown: dict[str, Any] = {}  # keys of a later minor format, written back as they were
-
-    _hidden: ClassVar[frozenset[str]] = frozenset({"unknown"})
+    unknown: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET  # of a later minor format, kept as they are
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> Self:
         """The record in `raw`. Raises InvalidRecord naming the field that is wrong."""
-        known = set(cls.__struct_encode_fields__)
-        extra = {key: value for key, value in raw.items() if key not in known or key in cls._hidden}
-        values = {key: value for key, value in raw.items() if key not in extra}
+        fields = set(cls.__struct_encode_fields__) - {"unknown"}
+        extra = {key: value for key, value in raw.items() if key not in fields}
+        known = {key: value for key, value in raw.items() if key in fields}
         try:
-            return msgspec.convert(values | {"unknown": extra}, cls)
+            return msgspec.convert(known | {"unknown": extra} if extra else known, cls)
         except msgspec.ValidationError as error:
             raise InvalidRecord(why=str(error)) from error
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self | None:
+        """The record in `data` if it is whole and has no unknown fields; else None: `from_json` says why."""
+        try:
+            record = msgspec.json.decode(data, type=cls)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        return record if record.unknown is msgspec.UNSET else None  # a field of that very name is one of them
 
     def to_json(self) -> dict[str, Any]:
         """The fields in their order, then the unknown ones; JSON types only."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
-        extra: dict[str, Any] = fields.pop("unknown")
-        return {**fields, **extra}
+        extra: dict[str, Any] = fields.pop("unknown", {})
+        return fields | extra
+
+    def encode(self) -> bytes:
+        """The JSON of `to_json`."""
+        return msgspec.json.encode(self if self.unknown is msgspec.UNSET else self.to_json())
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):

@@ -154,8 +154,9 @@ class TeamInbox:
     def _settle(self) -> None:
         for delivery in self._handed:
             self._inbox.positions.take(delivery)
-            self._inbox.show(delivery)
             self._heard(delivery.message)
+        if self._handed:
+            self._inbox.show(self._handed)
         self._handed = []
         self._inbox.check_bearer()  # what a process wrote after it was followed is void, and not acted on
 

@@ -381,7 +381,7 @@ def receives(team: Team, lead: Stores, alice: Member) -> Path:
     (delivery,) = inbox.read_new()
     line = {"n": 1, "kind": DELIVERY_KIND, **delivery.to_json()}
     path = plant(team, layout.journal("alice~2"), json.dumps(line).encode() + b"\n")
-    inbox.show(delivery)
+    inbox.show([delivery])
     return path
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from coordination.errors import InvalidRecord
@@ -63,13 +64,17 @@ def test_the_example_in_the_readme_is_a_message() -> None:
 
 
 def test_fields_of_a_later_format_are_kept() -> None:
-    text = b'{"content": "x", "importance": "high"}'
-    message = parse(line(text), source="person~laptop", to="bob", start=1)
-    assert message.to_json()["importance"] == "high"
+    later = {"importance": "high", "unknown": {"from": "lead~1"}}
+    message = parse(line(b'{"content": "x"}'), source="person~laptop", to="bob", start=1)
+    text = msgspec.json.encode(message.to_json() | later)
+    again = parse(line(text), source="person~laptop", to="bob", start=1)
+    assert again.to_json() == message.to_json() | later
+    assert again.encode() == text
 
 
 def test_a_person_may_name_itself_but_nobody_else() -> None:
     text = b'{"content": "x", "from": "person"}'
     assert parse(line(text), source="person~laptop", to="bob", start=1).sender == "person~laptop"
+    whole = parse(line(text), source="person~laptop", to="bob", start=1).to_json() | {"from": "person"}
     with pytest.raises(InvalidRecord, match="claims to be from person"):
-        parse(line(text), source="alice~2", to="bob", start=1)
+        parse(line(msgspec.json.encode(whole)), source="alice~2", to="bob", start=1)

@@ -403,7 +403,7 @@ def test_the_readable_file_shows_what_arrived(team: Team) -> None:
     write(team, "bob", "person~laptop", b'{"content": "psst"}\n')
     inbox = Receiver(team, "bob").inbox
     for delivery in inbox.read_new():
-        inbox.show(delivery)
+        inbox.show([delivery])
     inbox.close()
     readable = (team.root / "mailboxes/bob.jsonl").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in readable.splitlines() if line]
@@ -418,5 +418,5 @@ def test_a_readable_file_that_cannot_be_written_stops_nothing(team: Team) -> Non
     bob = Receiver(team, "bob")
     (team.root / layout.received(layout.bearer(*bearer_of(team, "bob")))).mkdir()
     (delivery,) = bob.inbox.read_new()
-    bob.inbox.show(delivery)
+    bob.inbox.show([delivery])
     assert bob.texts() == ["hello"]
