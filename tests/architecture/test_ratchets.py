@@ -31,9 +31,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # answers at a terminal or by command (orchestrator/approvals, at_terminal).
 # What a project tells its agents, in every prompt (harness/instructions).
 # Roles as files describe them, read with what their authors got wrong (harness/roles, `leadhand roles`).
+# File events are read by whoever waits for them (coordination/file_events).
 # An order to compact, beside that to interrupt (coordination/orders, `leadhand compact`).
 PACKAGES = {
-    "coordination": 8220,
+    "coordination": 8315,
     "harness": 14473,
     "workspace": 4140,
     "agent_worker": 1795,
