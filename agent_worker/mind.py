@@ -62,11 +62,11 @@ class Mind:
         self._bearer = layout.bearer(member.name, member.incarnation)
         self._throttle = Throttle(stores.team.directory, layout.THROTTLE, self._bearer)
         team = stores.team
-        self._events = events
+        self.events = events
         self.model = make_model(
             settings,
             self._throttle,
-            budget=Budget(settings, team.directory, team.clock, member=member.name, run=run),
+            budget=Budget(settings, team.directory, team.clock, bearer=self._bearer, run=run),
             task=lambda: self._agent.conversation.about if self._agent else "",
             on_wait=self._tell_wait,
             on_model=self._tell_model,
@@ -91,7 +91,7 @@ class Mind:
         stopping: Callable[[], bool],
     ) -> Agent:
         """The agent, with the tools of `pool`."""
-        directory, events = self._stores.team.directory, self._events
+        directory, events = self._stores.team.directory, self.events
         self._compactor = make_compactor(
             self._settings,
             self.model,

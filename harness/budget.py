@@ -35,13 +35,13 @@ class Budget:
     """What one agent may use, as a member and for its task and team."""
 
     def __init__(
-        self, settings: Settings, directory: StateDirectory, clock: Clock, *, member: str, run: str
+        self, settings: Settings, directory: StateDirectory, clock: Clock, *, bearer: str, run: str
     ) -> None:
-        """What is used for the run counts."""
+        """What is used for the run counts; `bearer` is the process whose model is limited."""
         self._settings = settings
-        self._member = member
+        self._member = bearer.partition("~")[0]
         self._of_task, self._of_member = Stopwatch(clock), Stopwatch(clock)
-        self._ledger = Ledger(directory, PriceTable(settings.prices), run=run)
+        self._ledger = Ledger(directory, PriceTable(settings.prices), run=run, own=bearer)
 
     def limit(self, model: Model, task: Callable[[], str]) -> LimitedModel:
         """The model, which asks no more once a limit is reached; `task` is the id of the present one."""

@@ -13,6 +13,8 @@ from coordination.usage import Usage
 from harness.limits import Spent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from coordination.files import StateDirectory
     from harness.prices import PriceTable
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 class Ledger:
     """The sum of the calls for a run, by member, by task and in all; reads only what is new."""
 
-    def __init__(self, directory: StateDirectory, prices: PriceTable, *, run: str) -> None:
+    def __init__(self, directory: StateDirectory, prices: PriceTable, *, run: str, own: str = "") -> None:
+        """The calls of the process `own` are not read: it counts them itself, as soon as they end."""
+        self._own = own
         self._tail = EventTail(directory)
         self._prices = prices
         self._run = run
@@ -32,26 +36,34 @@ class Ledger:
     def refresh(self) -> None:
         """What has come meanwhile is counted."""
         for event in self._tail.read_new():
-            if event.get("action") == "model_call" and event.get("run") == self._run:
+            if self._is_read(event):
                 with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
-                    self._count(event, msgspec.convert(event.get("usage"), Usage))
+                    self._read(event, msgspec.convert(event.get("usage"), Usage))
 
     def spent(self, scope: str, name: str, *, minutes: float = 0.0) -> Spent:
         """What a task, a member (by its name) or the team (with no name) has used."""
         used = self.usage[scope, name]
-        tokens = used.input_tokens + used.output_tokens + used.cache_read_tokens + used.cache_write_tokens
-        return Spent(turns=used.calls, tokens=tokens, usd=self.usd[scope, name], minutes=minutes)
+        return Spent(turns=used.calls, tokens=used.tokens, usd=self.usd[scope, name], minutes=minutes)
 
     def names(self, scope: str) -> list[str]:
         """Whose use is known, in the order of their first calls."""
         return [name for of, name in self.usage if of == scope]
 
-    def _count(self, event: dict[str, Any], usage: Usage) -> None:
-        member, model = str(event.get("who", "")).partition("~")[0], str(event.get("model", ""))
+    def count(self, model: str, usage: Usage, scopes: Iterable[tuple[str, str]]) -> float:
+        """The use is added to these scopes, by kind and name; returns its price in USD, 0 if unknown."""
         cost = self._prices.cost(model, usage)
         if cost is None:
             self.unpriced.add(model)
-        self.models[member].add(model)
-        for key in (("member", member), ("task", str(event.get("task") or "")), ("team", "")):
+        for key in scopes:
             self.usage[key] += usage
             self.usd[key] += cost or 0.0
+        return cost or 0.0
+
+    def _is_read(self, event: dict[str, Any]) -> bool:
+        is_own = bool(self._own) and event.get("who") == self._own
+        return event.get("action") == "model_call" and event.get("run") == self._run and not is_own
+
+    def _read(self, event: dict[str, Any], usage: Usage) -> None:
+        member, model = str(event.get("who", "")).partition("~")[0], str(event.get("model", ""))
+        self.models[member].add(model)
+        self.count(model, usage, (("member", member), ("task", str(event.get("task") or "")), ("team", "")))

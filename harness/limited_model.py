@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyio import to_thread
+import anyio
 
-from harness.limits import LimitReached, Limits, reached
+from harness.limits import LimitReached, Limits, Spent, reached
+from harness.off_loop import OffLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.ledger import Ledger
-    from harness.limits import Spent
     from harness.model import Model, ModelRequest, Reply
 
 
@@ -28,21 +28,64 @@ class Scope:
 
 
 class LimitedModel:
-    """Looks at the use of task, member and team before each call; overshoots by the one call that runs."""
+    """Looks at the use of task, member and team before each call; overshoots by the one call that runs.
+
+    Calls run side by side only while all of them together, each like the largest so far, stay within.
+    """
 
     def __init__(self, model: Model, ledger: Ledger, scopes: list[Scope]) -> None:
+        """`ledger` leaves the calls of this model to be told."""
         self._model = model
         self._ledger = ledger
+        self._off_loop = OffLoop()  # for the ledger
+        self._all = scopes
         self._scopes = [scope for scope in scopes if not scope.limits.are_none]
+        self._running = 0
+        self._ended = anyio.Event()  # one of those
+        self._largest = Spent()
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         """As `Model.reply`. Raises LimitReached instead of asking."""
-        if self._scopes:
-            await to_thread.run_sync(self._ledger.refresh)
-        for scope in self._scopes:
-            if what := reached(self._spent(scope), scope.limits):
-                raise LimitReached(scope=scope.kind, what=what)
-        return await self._model.reply(request, on_text)
+        if not self._scopes:
+            return await self._model.reply(request, on_text)
+        await self._wait_for_room()
+        self._running += 1
+        try:
+            reply = await self._model.reply(request, on_text)
+            self._count(reply)
+        finally:
+            self._running -= 1
+            self._ended.set()
+            self._ended = anyio.Event()
+        return reply
+
+    async def _wait_for_room(self) -> None:
+        while True:
+            await self._off_loop(self._ledger.refresh)
+            for scope in self._scopes:
+                if what := reached(self._spent(scope), scope.limits):
+                    raise LimitReached(scope=scope.kind, what=what)
+            if not any(reached(self._expected(scope), scope.limits) for scope in self._scopes):
+                return
+            await self._ended.wait()
+
+    def _expected(self, scope: Scope) -> Spent:
+        """What will be used once the running calls have ended."""
+        spent, running, largest = self._spent(scope), self._running, self._largest
+        return Spent(
+            turns=spent.turns + running,
+            tokens=spent.tokens + running * largest.tokens,
+            usd=spent.usd + running * largest.usd,
+            minutes=spent.minutes,
+        )
+
+    def _count(self, reply: Reply) -> None:
+        cost = self._ledger.count(
+            reply.model, reply.usage, [(scope.kind, scope.name()) for scope in self._all]
+        )
+        self._largest = Spent(
+            tokens=max(self._largest.tokens, reply.usage.tokens), usd=max(self._largest.usd, cost)
+        )
 
     async def count(self, request: ModelRequest) -> int | None:
         """As the model behind counts."""

@@ -66,7 +66,7 @@ class LeadMind:
         self.model: MeteredModel = make_model(
             settings,
             Throttle(team.directory, layout.THROTTLE, self._bearer),
-            budget=Budget(settings, team.directory, team.clock, member="lead", run=opened.run.id),
+            budget=Budget(settings, team.directory, team.clock, bearer=self._bearer, run=opened.run.id),
             task=lambda: "",
             on_wait=self._tell_wait,
             on_model=self._tell_model,

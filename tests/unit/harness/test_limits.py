@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from coordination.events import EventLog
@@ -18,7 +19,10 @@ from harness.turn import Ended
 from tests.support.model import AgentUnderTest, FakeModel, asks, calls, says
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from coordination.team_root import Team
+    from harness.model import ModelRequest, Reply
     from tests.support.clock import FakeClock
 
 RUN = "run_00000001"
@@ -99,7 +103,7 @@ async def test_each_scope_has_limits_of_its_own(
     team: Team, clock: FakeClock, limit: dict[str, float], scope: str
 ) -> None:
     settings = Settings(prices=("big 3 15",), **limit)
-    budget = Budget(settings, team.directory, clock, member="alice", run=RUN)
+    budget = Budget(settings, team.directory, clock, bearer="alice~7", run=RUN)
     model = budget.limit(FakeModel(says("a")), lambda: "task_1")
     used(team, "bob~3", MILLION, task="task_1")
     used(team, "bob~3", MILLION)
@@ -111,11 +115,54 @@ async def test_each_scope_has_limits_of_its_own(
     assert "`leadhand resume` goes on" in str(caught.value)
 
 
+class SlowModel(FakeModel):
+    """Answers once all calls that will ever run beside each other do so."""
+
+    def __init__(self, *replies: Reply) -> None:
+        super().__init__(*replies)
+        self.waiting = self.most = 0
+
+    async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await anyio.wait_all_tasks_blocked()
+        self.waiting -= 1
+        return await super().reply(request, on_text)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("limit", "answered"),
+    [({"member_max_turns": 4}, 4), ({"team_max_tokens": 30}, 3), ({"team_max_tokens": 10**6}, 9)],
+)
+async def test_calls_side_by_side_overshoot_no_further_than_one_alone(
+    team: Team, clock: FakeClock, limit: dict[str, int], answered: int
+) -> None:
+    budget = Budget(Settings(**limit), team.directory, clock, bearer="alice~7", run=RUN)
+    slow = SlowModel(*[says("a")] * 20)
+    model = budget.limit(slow, lambda: "task_1")
+    stopped: list[LimitReached] = []
+
+    async def ask(times: int) -> None:
+        try:
+            for _ in range(times):
+                await model.reply(asks("go"), lambda _: None)
+        except LimitReached as error:
+            stopped.append(error)
+
+    await ask(1)  # one costs 12 tokens, as all others do
+    async with anyio.create_task_group() as group:
+        for _ in range(8):
+            group.start_soon(ask, 1)
+    assert (len(slow.requests), bool(stopped)) == (answered, answered < 9)
+    assert slow.most > 1
+
+
 @pytest.mark.anyio
 async def test_minutes_count_from_the_begin_of_a_task_and_of_a_member(team: Team, clock: FakeClock) -> None:
     task = "task_1"
     settings = Settings(task_max_minutes=10, member_max_minutes=25)
-    budget = Budget(settings, team.directory, clock, member="alice", run=RUN)
+    budget = Budget(settings, team.directory, clock, bearer="alice~7", run=RUN)
     model = budget.limit(FakeModel(*[says("a")] * 5), lambda: task)
     await model.reply(asks("go"), lambda _: None)
     clock.advance(9 * 60)
