@@ -27,6 +27,7 @@ from harness.extras import Extras
 from harness.off_loop import OffLoop
 from harness.pulse import Pulse
 from harness.sources import Sources
+from harness.subagents.subagents import Host, Subagents
 from harness.tools.background import Background, BackgroundLimits
 from workspace.git import Git
 from workspace.workplace import Workplace
@@ -87,7 +88,8 @@ class Teammate:
         assignment = self._assignment(desk, plan, mind, background)
         inbox = self._post.inbox(self._off_loop, assignment.heard)
         self._extras = extras = self._make_extras(assignment)
-        tooling = self._tooling(extras, mind)
+        subagents = self._subagents(mind, desk, extras)
+        tooling = self._tooling(extras, mind, subagents)
         self._pool = pool = tooling.pool(assignment, plan, background)
         lookout = self._lookout(pool, mind)
         news = Sources(inbox, background, until_on=lookout.until_on)
@@ -101,6 +103,7 @@ class Teammate:
         )
         agent.hooks = tooling.turn_hooks(assignment)
         extras.join(agent, pool)
+        subagents.join(agent, partial(tooling.behind_gates, assignment, plan), lookout.until_on)
         assignment.untrusted = lambda: agent.conversation.untrusted
         return Worker(
             stores=self.stores,
@@ -183,7 +186,22 @@ class Teammate:
         is_interrupted = self._pool.is_interrupted if self._pool else False
         return self._shutdown.at_once or self.keeper.is_lost or is_interrupted
 
-    def _tooling(self, extras: Extras, mind: Mind) -> Tooling:
+    def _subagents(self, mind: Mind, desk: Desk, extras: Extras) -> Subagents:
+        host = Host(
+            bearer=self.bearer,
+            directory=self._team.directory,
+            clock=self._team.clock,
+            settings=self._settings,
+            model=mind.model,
+            model_id=self._member.model,
+            events=mind.events,
+            instructions=extras.instructions,
+            secrets=self._settings.secrets(),
+            task=lambda: desk.task.id if desk.task else None,
+        )
+        return Subagents(host)
+
+    def _tooling(self, extras: Extras, mind: Mind, subagents: Subagents) -> Tooling:
         return Tooling(
             stores=self.stores,
             settings=self._settings,
@@ -191,7 +209,8 @@ class Teammate:
             checks=self._proof().checks,
             run=self._present_run,
             extras=extras,
-            note_todos=mind.note_todos,
+            mind=mind,
+            subagents=subagents,
             off_loop=self._off_loop,
             pulse=self._pulse,
             keeper=self.keeper,

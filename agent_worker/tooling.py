@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coordination import layout
-from harness.assembly import mark_of, policy_of, result_limits, tool_context, workspace_tools
+from harness.assembly import Caller, mark_of, policy_of, result_limits, tool_context, workspace_tools
 from harness.gates import LeaseGate, PlanGate
 from harness.hooks.gate import HookGate
 from harness.hooks.hook_set import HookSet, surroundings
@@ -15,17 +15,20 @@ from harness.hooks.turn import TurnHooks
 from harness.permissions.ground import ground_now
 from harness.permissions.guard import PermissionGuard
 from harness.permissions.questions import Patience, PersonAsked
+from harness.results import ResultFiles
 from harness.tool_pool import ToolPool
 from harness.tools.mail import send_message
+from harness.tools.subagent import task_tool
 from harness.tools.tasks import board_tools
 from harness.tools.team import submit_plan
 from harness.tools.todo import todo_write
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
+    from agent_worker.mind import Mind
     from agent_worker.plan_gate import PlanOfTask
     from coordination.records import Member
     from coordination.stores import Stores
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from harness.off_loop import OffLoop
     from harness.pulse import Pulse
     from harness.settings import Settings
+    from harness.subagents.subagents import Subagents
     from harness.tool import Guard, Tool, ToolContext
     from harness.tools.background import Background
 
@@ -46,7 +50,8 @@ class Tooling:
     member: Member
     checks: Mapping[str, str]
     extras: Extras  # its role, skills and servers
-    note_todos: Callable[[list[dict[str, Any]]], Awaitable[None]]
+    mind: Mind
+    subagents: Subagents
     run: Callable[[], str | None]  # the open one
     off_loop: OffLoop  # for `stores`
     pulse: Pulse
@@ -54,8 +59,15 @@ class Tooling:
 
     def pool(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> ToolPool:
         """The tools for this assignment; every call passes the gates in the order of DESIGN 8."""
+        tools = self._tools(assignment, plan, background)
+        return self.behind_gates(assignment, plan, tools, self._caller())
+
+    def behind_gates(
+        self, assignment: Assignment, plan: PlanOfTask, tools: Sequence[Tool], caller: Caller
+    ) -> ToolPool:
+        """These tools for a conversation of the teammate: its own, or that of a sub-agent."""
         policy = policy_of(self.settings, self.member.role, self.checks)
-        context = self._context(assignment)
+        context = self._context(assignment, caller)
         hooks, person = self._hooks(context), self._person(assignment)
         gates: list[Guard] = [
             PlanGate(plan, partial(ground_now, assignment.cwd, self.stores.team.root), policy.checks),
@@ -65,15 +77,15 @@ class Tooling:
                 assignment.cwd,
                 person,
                 root=self.stores.team.root,
-                mark=partial(mark_of, self.extras.agent, self.settings),
+                mark=partial(mark_of, caller.agent, self.settings),
             ),
             HookGate(hooks, person, task=assignment.task_id),
         ]
         return ToolPool(
-            self._tools(assignment, plan, background),
+            tools,
             gates,
             context=replace(context, hidden=policy.hides),
-            record=self.stores.events.record,
+            record=caller.record,
             limits=result_limits(self.settings),
             hooks=hooks,
             admits=self.extras.admits,
@@ -81,23 +93,25 @@ class Tooling:
 
     def turn_hooks(self, assignment: Assignment) -> TurnHooks:
         """The person's hooks around the turns of this teammate."""
-        hooks = self._hooks(self._context(assignment))
+        hooks = self._hooks(self._context(assignment, self._caller()))
         return TurnHooks(hooks, record=self.stores.events.record, max_vetoes=self.settings.max_vetoes)
 
     def _hooks(self, context: ToolContext) -> HookSet:
         where = surroundings(self.stores.team, self.stores.actor, self.member.role)
         return HookSet(self.settings.hooks, where, context=context, record=self.stores.events.record)
 
-    def _context(self, assignment: Assignment) -> ToolContext:
+    def _caller(self) -> Caller:
+        outputs = ResultFiles(self.stores.team.directory, layout.outputs(self.stores.actor))
+        return Caller(agent=self.extras.agent, record=self.stores.events.record, outputs=outputs)
+
+    def _context(self, assignment: Assignment, caller: Caller) -> ToolContext:
         return tool_context(
             self.settings,
-            self.stores.team.directory,
-            outputs=layout.outputs(self.stores.actor),
+            caller,
             cwd=assignment.cwd,
             progress=self.keeper.checkpoint,
             groups=self.keeper.groups,
             variables=lambda: assignment.variables,
-            agent=self.extras.agent,
         )
 
     def _tools(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> list[Tool]:
@@ -110,9 +124,10 @@ class Tooling:
                 run=self.run,
                 hand_in_ends_turn=True,
             ),
-            todo_write(self.note_todos),
+            todo_write(self.mind.note_todos),
             submit_plan(plan),
             send_message(self.stores.outbox, self.off_loop, sent=assignment.heard_sent),
+            task_tool(self.subagents),
             *self.extras.tools,
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from coordination import layout
 from coordination.append_file import AppendFile
@@ -40,10 +40,18 @@ class EventLog:
         self._file.close()
 
 
+class Recorder(Protocol):
+    """Writes lines of the audit trail."""
+
+    def record(self, action: str, /, **fields: object) -> None:
+        """As `EventLog.record`."""
+        ...
+
+
 class EventsAbout:
     """The audit trail of one agent; its lines also say which work they belong to."""
 
-    def __init__(self, log: EventLog, work: Callable[[], Mapping[str, object]]) -> None:
+    def __init__(self, log: Recorder, work: Callable[[], Mapping[str, object]]) -> None:
         self._log = log
         self._work = work
 

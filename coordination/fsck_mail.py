@@ -51,7 +51,7 @@ def inspect_mail(stores: Stores, is_present: Callable[[str], bool]) -> Iterator[
     for file in sorted(directory.names(layout.TRANSCRIPTS)):
         bearer = layout.split_bearer(file.removesuffix(".jsonl"))
         if bearer is None or not file.endswith(".jsonl"):
-            if not file.startswith("."):
+            if not (file.startswith(".") or layout.SUBAGENT_JOURNAL.fullmatch(file)):
                 yield warning(
                     "foreign_name", f"{layout.TRANSCRIPTS}/{file}", "no journal of a bearer", why=_UNREAD
                 )

@@ -52,6 +52,7 @@ DUE = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 MEMBER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 RECORD_NAME = re.compile(r"([1-9][0-9]{0,8})\.json")
 BEARER = re.compile(r"([A-Za-z0-9_-]{1,64})~([0-9]+)")
+SUBAGENT_JOURNAL = re.compile(r"[A-Za-z0-9_-]{1,64}~[0-9]+\.sub-[0-9]+\.jsonl")
 
 
 def bearer(name: str, incarnation: int) -> str:
@@ -143,6 +144,11 @@ def plan(task: str, token: int, number: int) -> str:
 
 def journal(who: str) -> str:
     return f"{TRANSCRIPTS}/{who}.jsonl"
+
+
+def subagent_journal(who: str, subagent: str) -> str:
+    """The conversation of one sub-agent (`sub-3`) of the process `who`."""
+    return f"{TRANSCRIPTS}/{who}.{subagent}.jsonl"
 
 
 def events(who: str) -> str:

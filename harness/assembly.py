@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordination.child import RunningGroups, tool_environment
@@ -15,7 +16,6 @@ from harness.permissions.guard import Mark
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy
 from harness.recovery import RecoveringModel
-from harness.results import ResultFiles
 from harness.tool import ToolContext
 from harness.tool_pool import ResultLimits
 from harness.tools.background_tools import background_tools
@@ -27,16 +27,25 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from coordination.files import StateDirectory
     from harness.budget import Budget
     from harness.context.compactor import Events
     from harness.loop import Agent
     from harness.model import Model
     from harness.recovery import Waiting
+    from harness.results import ResultFiles
     from harness.settings import Settings
     from harness.throttle import Throttle
-    from harness.tool import Tool
+    from harness.tool import Record, Tool
     from harness.tools.background import Background
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """The conversation whose calls a pool runs."""
+
+    agent: Callable[[], Agent | None]  # once it is put together
+    record: Record  # of what becomes of the calls
+    outputs: ResultFiles  # for results that are too long for it
 
 
 def make_model(  # noqa: PLR0913 - the parts of one role, named once
@@ -131,35 +140,32 @@ def policy_of(settings: Settings, role: str, checks: Mapping[str, str] | None = 
     return Policy(rules=rules, role=role, checks=known)
 
 
-def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
+def tool_context(
     settings: Settings,
-    directory: StateDirectory,
+    caller: Caller,
     *,
-    outputs: str,
     cwd: Callable[[], Path],
     progress: Callable[[], None] = lambda: None,
     groups: RunningGroups | None = None,
     variables: Callable[[], Mapping[str, str]] = dict,
-    agent: Callable[[], Agent | None] = lambda: None,
 ) -> ToolContext:
-    """What tools are given; `outputs` is where long results of this process go, relative to the root.
+    """What the tools of the caller are given.
 
-    `variables` are those of the present tree, beside what every command finds in its environment;
-    `agent` is the one whose conversation the results go to, once it is put together.
+    `variables` are those of the present tree, beside what every command finds in its environment.
     """
 
     def distrust(why: str, server: str = "", /) -> None:
-        if (present := agent()) and server not in settings.trusted_servers:
+        if (present := caller.agent()) and server not in settings.trusted_servers:
             present.distrusted.append(why)
 
     return ToolContext(
         cwd=cwd,
         environment=lambda: tool_environment(variables(), passed=settings.environment_pass),
-        outputs=ResultFiles(directory, outputs),
+        outputs=caller.outputs,
         progress=progress,
         groups=groups or RunningGroups(),
         distrust=distrust,
-        untrusted=lambda: present.conversation.untrusted if (present := agent()) else "",
+        untrusted=lambda: present.conversation.untrusted if (present := caller.agent()) else "",
     )
 
 

@@ -32,6 +32,13 @@ class ModelSettings:
             variable="FALLBACK_MODEL_ID",
         ),
     )
+    max_tokens: int = field(
+        default=8000, metadata=entry("model.max_tokens", whole(1), "Length of one reply.", unit="tokens")
+    )
+    max_rounds: int = field(
+        default=200,
+        metadata=entry("turn.max_rounds", whole(1), "Model calls of one turn; then it ends.", unit="calls"),
+    )
     prices: tuple[str, ...] = field(
         default=(),
         metadata=entry(

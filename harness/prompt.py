@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """The two process roles."""
+    """The two process roles, and the one-shot helper of either."""
 
     LEAD = "lead"
     TEAMMATE = "teammate"
+    SUBAGENT = "subagent"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,8 @@ def _identity(situation: Situation) -> str:
             return f"{first}\n{_LEAD}"
         case Role.TEAMMATE:
             return f"{first}\n{_TEAMMATE}"
+        case Role.SUBAGENT:
+            return f"{first}\n{_SUBAGENT}"
         case _:
             assert_never(situation.role)
 
@@ -76,6 +79,12 @@ _TEAMMATE = """\
 You are one teammate of a team of coding agents. You work on one task at a time, in a git worktree of
 your own, and prove that it is done. Stay within your task; tell the lead what it should know."""
 
+_SUBAGENT = """\
+You are a sub-agent. An agent of a team started you for one piece of work, described in the first
+message, and waits for your report: your last text is all that it gets. Nobody answers questions here,
+so decide yourself what the work leaves open, and say in the report what you did, what you found and
+what you are not sure of. Do no more than the work asks for."""
+
 
 def _tools(situation: Situation) -> str:
     return (
@@ -87,6 +96,8 @@ def _tools(situation: Situation) -> str:
 
 
 def _team(situation: Situation) -> str:
+    if situation.role is Role.SUBAGENT:
+        return ""
     lines = ["# Team"]
     match situation.role:
         case Role.LEAD:
@@ -95,8 +106,6 @@ def _team(situation: Situation) -> str:
             lines.append(_WORKING)
             if situation.plan_required:
                 lines.append(_PLANNING)
-        case _:
-            assert_never(situation.role)
     lines += [f"- {member}" for member in situation.team] or ["Nobody else is on the team yet."]
     return "\n".join(lines)
 
@@ -127,7 +136,7 @@ def _workspace(situation: Situation) -> str:
     lines = ["# Workspace"]
     if situation.workspace is None:
         lines.append("You have no working directory: claim a task to get one.")
-    elif situation.role is Role.LEAD and situation.task is None:
+    elif situation.task is None:
         lines.append(f"{situation.workspace} is the person's checkout. You can read it and change nothing.")
     else:
         lines.append(

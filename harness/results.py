@@ -14,14 +14,18 @@ if TYPE_CHECKING:
 class ResultFiles:
     """One file per call under a directory of the team root; satisfies `harness.tool.OutputFiles`."""
 
-    def __init__(self, root: StateDirectory, path: str) -> None:
-        """`path` is relative to the root and belongs to this process alone."""
+    def __init__(self, root: StateDirectory, path: str, *, apart: str = "") -> None:
+        """`path` is relative to the root and belongs to this process alone.
+
+        With `apart` the files are written to a directory of that name below it.
+        """
         self._root = root
-        self._path = path
+        self._readable = path
+        self._path = f"{path}/{apart}" if apart else path
 
     @property
     def directory(self) -> Path:
-        return self._root.path / self._path
+        return self._root.path / self._readable
 
     def write(self, call_id: str, text: str) -> Path:
         """The whole text is in the file returned; a second text of a call goes beside the first."""
@@ -30,7 +34,7 @@ class ResultFiles:
         names = set(self._root.names(self._path))
         name = next(n for n in _candidates(stem, len(names)) if n not in names)
         self._root.replace(f"{self._path}/{name}", text.encode("utf-8", "replace"))
-        return self.directory / name
+        return self._root.path / self._path / name
 
 
 def _candidates(stem: str, taken: int) -> list[str]:

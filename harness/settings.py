@@ -38,6 +38,7 @@ from harness.setting_sources import (
     values_of,
 )
 from harness.skills.settings import SkillSettings
+from harness.subagents.settings import SubagentSettings
 from harness.tool_settings import ToolSettings
 from harness.tree_settings import TreeSettings
 
@@ -56,6 +57,7 @@ class Settings(
     MemberSettings,
     ModelSettings,
     SkillSettings,
+    SubagentSettings,
     ToolSettings,
     TreeSettings,
 ):
@@ -99,13 +101,6 @@ class Settings(
             variable="ANTHROPIC_BASE_URL",
             reach=Reach.PERSON,
         ),
-    )
-    max_tokens: int = field(
-        default=8000, metadata=entry("model.max_tokens", whole(1), "Length of one reply.", unit="tokens")
-    )
-    max_rounds: int = field(
-        default=200,
-        metadata=entry("turn.max_rounds", whole(1), "Model calls of one turn; then it ends.", unit="calls"),
     )
     lease_ttl_seconds: float = field(
         default=15.0,

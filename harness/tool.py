@@ -130,6 +130,7 @@ class Tool:
     semantic: Callable[[Arguments], Refusal | None] | None = None  # pure; beyond what a schema can say
     ends_turn: bool = False  # after it succeeded the model is not called again in this turn
     is_bounded: bool = False  # its result has a limit of its own and is always shown whole
+    at_once: int | None = None  # so many neighbouring calls of it alone run at the same time, reads or not
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -115,21 +115,21 @@ class ToolPool:
     async def run(self, calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
         """One tool_result block per call, in the order of the calls; raises nothing but cancellation.
 
-        Neighbouring reads run side by side, everything else alone and in order. After `interrupt` the
-        calls that had not ended have an error result each.
+        Neighbouring reads run side by side, as do calls of one tool that allows it; everything else
+        alone and in order. After `interrupt` the calls that had not ended have an error result each.
         """
         results: list[dict[str, Any]] = [{} for _ in calls]
-        limiter = anyio.CapacityLimiter(SIDE_BY_SIDE)
 
-        async def settle(place: int) -> None:
+        async def settle(place: int, limiter: anyio.CapacityLimiter) -> None:
             async with limiter:
                 results[place] = await self._settle(calls[place])
 
         with anyio.CancelScope() as self._running:
-            for places in self._batches(calls):
+            for places, at_once in self._batches(calls):
+                limiter = anyio.CapacityLimiter(at_once)
                 async with anyio.create_task_group() as group:
                     for place in places:
-                        group.start_soon(settle, place)
+                        group.start_soon(settle, place, limiter)
         self._running = None
         return [result or self._interrupted(call) for call, result in zip(calls, results, strict=True)]
 
@@ -151,14 +151,18 @@ class ToolPool:
             if call.name in self._tools and not result.get("is_error")
         )
 
-    def _batches(self, calls: Sequence[ToolCall]) -> Iterator[list[int]]:
-        for reads, places in groupby(range(len(calls)), key=lambda place: self._is_read(calls[place])):
+    def _batches(self, calls: Sequence[ToolCall]) -> Iterator[tuple[list[int], int]]:
+        """Places of calls that may run at the same time, and how many of them."""
+        for (at_once, _), places in groupby(range(len(calls)), key=lambda place: self._company(calls[place])):
             batch = list(places)
-            yield from [batch] if reads else [[place] for place in batch]
+            yield from [(batch, at_once)] if at_once > 1 else [([place], 1) for place in batch]
 
-    def _is_read(self, call: ToolCall) -> bool:
+    def _company(self, call: ToolCall) -> tuple[int, str]:
+        """How many calls may run beside each other, and in which company."""
         tool = self._tools.get(call.name)
-        return tool is not None and tool.effect is Effect.READ
+        if tool and tool.at_once is not None:
+            return tool.at_once, tool.name
+        return (SIDE_BY_SIDE if tool and tool.effect is Effect.READ else 1), ""
 
     async def _settle(self, call: ToolCall) -> dict[str, Any]:
         try:

@@ -40,6 +40,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "continued": "lets the team go on",
     "schedule_fired": "fires {entry} of the schedule",
     "schedule_fault": "cannot fire {entry}: {why}",
+    "subagent_started": "lets a sub-agent work ({kind})",
     "background_started": "starts in the background: {command}",
     "background_ended": "has the end of {job}: {how}",
     "tree_kept": "looked at a tree: {why}",

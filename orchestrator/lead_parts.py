@@ -23,6 +23,7 @@ from harness.off_loop import OffLoop
 from harness.prompt import Role, Situation, system_prompt
 from harness.pulse import Pulse
 from harness.sources import Sources
+from harness.subagents.subagents import Host, Subagents
 from harness.tools.background import Background, BackgroundLimits
 from harness.tools.mail import TeamInbox, mail_journal
 from orchestrator.cron import Cron
@@ -92,8 +93,8 @@ class LeadParts:
             confirmed=opened.run.workers if opened.run.confirmed else 0,
         )
         account = account_of(opened.team.directory, self._former_leads())
-        secrets = [*settings.secrets(), *secrets_of(self.catalogs.configured.values(), settings)]
-        self.journal = mail_journal(opened.team, self.bearer, account, secrets=secrets)
+        self._secrets = [*settings.secrets(), *secrets_of(self.catalogs.configured.values(), settings)]
+        self.journal = mail_journal(opened.team, self.bearer, account, secrets=self._secrets)
         self.left = left_behind(
             opened.team.directory, account.journal, account.offset, path_of=layout.journal
         )
@@ -117,7 +118,8 @@ class LeadParts:
         boxes: list[Box] = [*([person] if person else []), self.inbox, jobs, self._cron()]
         news = Sources(*boxes, until_on=self._until_on)
         extras = self._extras(work)
-        tooling = self._tooling(work, mind, news, extras=extras, jobs=jobs)
+        subagents = self._subagents(mind, events, desk, extras)
+        tooling = self._tooling(work, mind, news, extras=extras, jobs=jobs, subagents=subagents)
         pool = tooling.pool()
         self.interrupt, self.compact = pool.interrupt, mind.compactor.ask
         mind.agent = agent = Agent(
@@ -133,6 +135,7 @@ class LeadParts:
         )
         agent.hooks = tooling.turn_hooks()
         extras.join(agent, pool)
+        subagents.join(agent, tooling.behind_gates, self._until_on)
         return Conversation(agent=agent, work=work, jobs=jobs, news=news, extras=extras)
 
     def tasks(self) -> list[Task]:
@@ -157,6 +160,21 @@ class LeadParts:
             cwd=lambda: work.cwd,
             record=self.stores.events.record,
         )
+
+    def _subagents(self, mind: LeadMind, events: EventsAbout, desk: Desk, extras: Extras) -> Subagents:
+        host = Host(
+            bearer=self.bearer,
+            directory=self.opened.team.directory,
+            clock=self.opened.team.clock,
+            settings=self.settings,
+            model=mind.model,
+            model_id=self.opened.run.model,
+            events=events,
+            instructions=extras.instructions,
+            secrets=self._secrets,
+            task=lambda: desk.task.id if desk.task else None,
+        )
+        return Subagents(host)
 
     def _jobs(self, desk: Desk) -> Background:
         jobs = Background(
@@ -187,7 +205,14 @@ class LeadParts:
         return (layout.bearer("lead", term) for term in range(self.opened.term - 1, 0, -1))
 
     def _tooling(
-        self, work: LeadWork, mind: LeadMind, news: Sources, *, extras: Extras, jobs: Background
+        self,
+        work: LeadWork,
+        mind: LeadMind,
+        news: Sources,
+        *,
+        extras: Extras,
+        jobs: Background,
+        subagents: Subagents,
     ) -> LeadTooling:
         return LeadTooling(
             opened=self.opened,
@@ -195,6 +220,7 @@ class LeadParts:
             work=work,
             host=self.host,
             mind=mind,
+            subagents=subagents,
             jobs=jobs,
             news=news,
             make_tree=partial(self.grounds.make_tree, self.stores),

@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.orders import ask_to_interrupt
 from coordination.schedule_rules import Rank
-from harness.assembly import mark_of, policy_of, result_limits, tool_context, workspace_tools
+from harness.assembly import Caller, mark_of, policy_of, result_limits, tool_context, workspace_tools
 from harness.gates import LeaseGate
 from harness.hooks.gate import HookGate
 from harness.hooks.hook_set import HookSet, surroundings
 from harness.hooks.turn import TurnHooks
 from harness.permissions.guard import PermissionGuard
 from harness.permissions.questions import Patience, PersonAsked
+from harness.results import ResultFiles
 from harness.tool_pool import ToolPool
 from harness.tools.compact import compact_tool
 from harness.tools.mail import send_message
 from harness.tools.schedule import schedule_tools
+from harness.tools.subagent import task_tool
 from harness.tools.tasks import Planning, board_tools, planning_tools
 from harness.tools.team import lead_tools
 from harness.tools.todo import todo_write
 from orchestrator.worktree_tool import create_worktree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from coordination.stores import Stores
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from harness.pulse import Pulse
     from harness.settings import Settings
     from harness.sources import Sources
+    from harness.subagents.subagents import Subagents
     from harness.tool import Tool, ToolContext
     from harness.tools.background import Background
     from orchestrator.lead_mind import LeadMind
@@ -52,6 +55,7 @@ class LeadTooling:
     work: LeadWork
     host: HostOfLead
     mind: LeadMind
+    subagents: Subagents
     jobs: Background  # commands that outlive a turn
     news: Sources
     make_tree: Callable[[str, str], Path]
@@ -66,10 +70,14 @@ class LeadTooling:
 
     def pool(self) -> ToolPool:
         """The tools; every call passes the gates in the order of DESIGN 8."""
+        return self.behind_gates(self._tools(), self._caller())
+
+    def behind_gates(self, tools: Sequence[Tool], caller: Caller) -> ToolPool:
+        """These tools for a conversation of the lead: its own, or that of a sub-agent."""
         policy = policy_of(self.settings, "lead", self.opened.run.checks)
         hooks, person = self._hooks(), self._person()
         return ToolPool(
-            self._tools(),
+            tools,
             [
                 LeaseGate(self.work.gate),
                 PermissionGuard(
@@ -77,12 +85,12 @@ class LeadTooling:
                     lambda: self.work.cwd,
                     person,
                     root=self.opened.team.root,
-                    mark=partial(mark_of, self.extras.agent, self.settings),
+                    mark=partial(mark_of, caller.agent, self.settings),
                 ),
                 HookGate(hooks, person, task=lambda: self.work.task),
             ],
-            context=replace(self._context(), hidden=policy.hides),
-            record=self.stores.events.record,
+            context=replace(self._context(caller), hidden=policy.hides),
+            record=caller.record,
             limits=result_limits(self.settings),
             hooks=hooks,
         )
@@ -95,17 +103,19 @@ class LeadTooling:
     def _hooks(self) -> HookSet:
         where = surroundings(self.opened.team, self.stores.actor, "lead")
         record = self.stores.events.record
-        return HookSet(self.settings.hooks, where, context=self._context(), record=record)
+        return HookSet(self.settings.hooks, where, context=self._context(self._caller()), record=record)
 
-    def _context(self) -> ToolContext:
+    def _caller(self) -> Caller:
+        outputs = ResultFiles(self.opened.team.directory, layout.outputs(self.stores.actor))
+        return Caller(agent=self.extras.agent, record=self.stores.events.record, outputs=outputs)
+
+    def _context(self, caller: Caller) -> ToolContext:
         return tool_context(
             self.settings,
-            self.opened.team.directory,
-            outputs=layout.outputs(self.stores.actor),
+            caller,
             cwd=lambda: self.work.cwd,
             progress=lambda: None,
             variables=lambda: self.work.variables,
-            agent=self.extras.agent,
         )
 
     def _tools(self) -> list[Tool]:
@@ -123,6 +133,7 @@ class LeadTooling:
             *lead_tools(stores.roster, self.off_loop, self.host),
             create_worktree(self.off_loop, self.make_tree),
             send_message(stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, stores)),
+            task_tool(self.subagents),
             *self.extras.tools,
         ]
 

@@ -54,6 +54,7 @@ NAMES: Mapping[str, str] = MappingProxyType(  # of tools, as existing scripts kn
         "create_task": "TaskCreate",
         "update_task": "TaskUpdate",
         "send_message": "SendMessage",
+        "task": "Task",
     }
 )
 _FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -61,6 +62,7 @@ _FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "read_file": {"path": "file_path"},
         "write_file": {"path": "file_path"},
         "edit_file": {"path": "file_path", "old_text": "old_string", "new_text": "new_string"},
+        "task": {"description": "prompt", "kind": "subagent_type"},
     }
 )
 

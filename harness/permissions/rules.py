@@ -47,6 +47,7 @@ DEFAULTS: Mapping[str, Default] = {
     "send_message": Default(Verdict.ALLOW, "to"),
     "load_skill": Default(Verdict.ALLOW, "name", "skills of your home only if `skills.allow` names them"),
     "connect_mcp": Default(Verdict.ASK, "name", "it starts a program, or calls a machine elsewhere"),
+    "task": Default(Verdict.ALLOW, "description", "the calls of the sub-agent are judged one by one"),
     "spawn_teammate": Default(Verdict.ALLOW, "name", "the first team of a run is confirmed by the person"),
     **{
         name: Default(Verdict.ALLOW)

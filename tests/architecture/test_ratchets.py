@@ -33,12 +33,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Roles as files describe them, read with what their authors got wrong (harness/roles, `leadhand roles`).
 # File events are read by whoever waits for them (coordination/file_events).
 # An order to compact, beside that to interrupt (coordination/orders, `leadhand compact`).
+# Sub-agents (harness/subagents): the same loop once more, with what it shares with its caller named.
 PACKAGES = {
-    "coordination": 8315,
-    "harness": 14473,
+    "coordination": 8331,
+    "harness": 14818,
     "workspace": 4140,
-    "agent_worker": 1795,
-    "orchestrator": 8765,
+    "agent_worker": 1822,
+    "orchestrator": 8782,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coordination import layout
+from coordination.team_root import open_team
 from harness.context.conversation import Conversation
 from harness.context.messages import OUTCOME_UNKNOWN, fault
+from harness.journal import read
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -28,12 +30,14 @@ THIRTY_TURNS = """
     call: {list_tasks: {}}
 """
 WORKS = """
-  - when: {tools_called: ^$}
+  - when: {tools_called: ^$, system: role=teammate}
     call: {write_file: {path: a.py, content: a = 2}}
   - when: {tools_called: ^write_file$}
     call: {todo_write: {todos: [{content: wait, status: in_progress}]}}
-  - when: {tools_called: todo_write$}
+  - when: {system: role=subagent}
     call: {bash: {command: '@WAIT@'}}
+  - when: {tools_called: todo_write$}
+    call: {task: {description: wait until you may go on}}
   - when: {last_result: outcome_unknown}
     call: {complete_task: {summary: a is 2 now}}
   - say: Done.
@@ -106,7 +110,7 @@ def test_a_killed_worker_goes_on_with_history_and_todos_and_runs_nothing_again(s
     stage = staged(WORKS)
     lead = stage.start_tasks({"key": "a", "subject": "set a", "checks": ["done"]})
     stage.until("started")
-    stage.wait(lambda: "bash" in str(stage.events("model_call")), "the long call")
+    stage.wait(lambda: "bash" in str(stage.events("model_call")), "the long call of the sub-agent")
     name = stage.owner("set a")
     lead.signal(signal.SIGKILL)
     lead.process.wait()
@@ -122,5 +126,8 @@ def test_a_killed_worker_goes_on_with_history_and_todos_and_runs_nothing_again(s
     again = left(stage, layout.bearer(name, (bearer.incarnation or 0)))
     assert again.todos == [{"content": "wait", "status": "in_progress"}]
     called = [block["name"] for m in again.messages for block in m["content"] if block["type"] == "tool_use"]
-    assert called == ["write_file", "todo_write", "bash", "complete_task"]
+    assert called == ["write_file", "todo_write", "task", "complete_task"]
     assert OUTCOME_UNKNOWN in str(again.messages)
+    [started] = stage.events("subagent_started")
+    kept = read(open_team(stage.root).directory, started["transcript"])
+    assert [line["kind"] for line in kept] == ["conversation", "user", "assistant"]

@@ -46,10 +46,10 @@ def puts_up(lead: Stores, run: Run, subject: str = "A", **fields: Any) -> Task:
 class TeammateUnderTest:
     """Alice, with her host's parts for her task and her plan."""
 
-    def __init__(self, team: Team) -> None:
+    def __init__(self, team: Team, settings: Settings = SETTINGS) -> None:
         self.team = team
         self.member = comes_alive(team, "alice")
-        self.teammate = Teammate(team, self.member, SETTINGS)
+        self.teammate = Teammate(team, self.member, settings)
         self.teammate.keeper.holds(None, None)
         self.worker = self.teammate.worker()
         self.on, self.plan = self.worker._assignment, self.worker._plan

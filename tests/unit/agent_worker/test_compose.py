@@ -41,6 +41,7 @@ TOOLS = [
     "todo_write",
     "submit_plan",
     "send_message",
+    "task",
 ]
 
 

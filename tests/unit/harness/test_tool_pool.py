@@ -180,6 +180,24 @@ def test_only_reads_run_side_by_side(tmp_path: Path, effect: Effect, expected: l
     assert seen == expected
 
 
+@pytest.mark.parametrize(("at_once", "expected"), [(1, ["alone", "together"]), (2, ["together"] * 2)])
+def test_a_tool_says_itself_how_many_of_its_calls_run_side_by_side(
+    tmp_path: Path, at_once: int, expected: list[str]
+) -> None:
+    seen: list[str] = []
+    tool = replace(meeting(Effect.READ, seen), at_once=at_once)
+    settle(pool([tool], tmp_path), call("note", "a"), call("note", "b"))
+    assert seen == expected
+
+
+def test_another_tool_waits_until_calls_that_run_side_by_side_have_ended(tmp_path: Path) -> None:
+    seen: list[str] = []
+    reader = noted_tool(seen, "look", Effect.READ)
+    tool = replace(meeting(Effect.READ, seen), at_once=4)
+    settle(pool([reader, tool], tmp_path), call("note"), call("note"), call("look"))
+    assert seen == ["together", "together", "run look"]
+
+
 def test_a_read_after_a_change_sees_the_change(tmp_path: Path) -> None:
     seen: list[str] = []
     tools = [noted_tool(seen, "look", Effect.READ), noted_tool(seen)]

@@ -66,6 +66,7 @@ TOOLS = [
     "request_shutdown",
     "create_worktree",
     "send_message",
+    "task",
 ]
 
 
@@ -109,7 +110,7 @@ async def said(conversation: Conversation, name: str, /, **arguments: object) ->
 
 def test_a_lead_has_exactly_these_tools(conversation: Conversation) -> None:  # T70, T122
     assert pool_of(conversation).names == TOOLS
-    assert len(set(TOOLS)) == 27
+    assert len(set(TOOLS)) == 28
     assert all(schema["input_schema"]["type"] == "object" for schema in pool_of(conversation).schemas)
 
 

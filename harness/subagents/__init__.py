@@ -1,0 +1,1 @@
+"""Sub-agents: one-shot conversations on behalf of an agent, with fewer tools and under its gates."""
