@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from orchestrator.launchers.local import LocalProcess
 
 GARBAGE = (b'\n{"n":7,"kind":"half a li', b"\0" * 512, b"\n!! not json\n", b"\n[]\n\xff\xfe")
-NO_CLOCK = "a process has no wall clock of its own to be moved; nothing compares wall clocks"
+NO_MOUNT = "only root can mount a small disk"
+JUMPS = (-3600, 3600)  # seconds
 
 
 class Accidents:
@@ -40,10 +41,7 @@ class Accidents:
     @property
     def left_out(self) -> dict[str, str]:
         """What cannot be done here, and why."""
-        no_mount = (
-            {} if self._stage.disk.is_mounted else {str(Kind.DISK_FULL): "only root can mount a small disk"}
-        )
-        return {"clock_jumped": NO_CLOCK, **no_mount}
+        return {} if self._stage.disk.is_mounted else {str(Kind.DISK_FULL): NO_MOUNT}
 
     def strike(self, accident: Accident, now: float) -> None:
         """The accident happens, where there is something to hit."""
@@ -68,6 +66,7 @@ class Accidents:
             Kind.LINE_TORN: lambda: self._tear(random),
             Kind.RECORD_PLANTED: lambda: self._plant(random),
             Kind.DISK_FULL: lambda: self._fill_disk(until),
+            Kind.CLOCK_JUMPED: lambda: self._move_clock(random, until),
         }
         return strikes[accident.kind]()
 
@@ -115,6 +114,16 @@ class Accidents:
             return False
         self.followed.append(self.lead)
         self.lead = self._follow()
+        return True
+
+    def _move_clock(self, random: Random, until: float) -> bool:
+        """That of one process alone, so that it is another than that of everybody else."""
+        bearers = self._bearers()
+        if not bearers:
+            return False
+        clock = self._stage.clocks / str(bearers[random.choice(sorted(bearers))])
+        clock.write_text(str(random.choice(JUMPS)), encoding="ascii")
+        self._passing.append((until, lambda: clock.unlink(missing_ok=True)))
         return True
 
     # files

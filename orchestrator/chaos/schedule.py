@@ -20,6 +20,7 @@ class Kind(StrEnum):
     LINE_TORN = "line_torn"  # somebody dies in the middle of a line
     RECORD_PLANTED = "record_planted"  # a truncated record takes a number
     DISK_FULL = "disk_full"
+    CLOCK_JUMPED = "clock_jumped"  # that of one process, by an hour, and back
 
 
 FREQUENCY = {
@@ -31,6 +32,7 @@ FREQUENCY = {
     Kind.LINE_TORN: 3,
     Kind.RECORD_PLANTED: 2,
     Kind.DISK_FULL: 1,
+    Kind.CLOCK_JUMPED: 3,
 }
 GAP_SECONDS = (1.0, 5.0)  # between two accidents
 LASTS_SECONDS = {Kind.DISK_FULL: (0.5, 4.0)}

@@ -13,6 +13,7 @@ import psutil
 import yaml
 
 from coordination import layout
+from coordination.clock import CLOCKS_VARIABLE
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from harness.playbook import Playbook
@@ -56,6 +57,8 @@ class Stage:
 
     def __init__(self) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="leadhand-chaos-"))
+        self.clocks = self.place / "clocks"  # by how much those of which processes are off
+        self.clocks.mkdir()
         (self.place / "disk").mkdir()
         self.disk = SmallDisk(self.place / "disk")
         self.root = self.place / "disk" / "repository"
@@ -79,6 +82,7 @@ class Stage:
             "MODEL_ID": "scripted",
             "ANTHROPIC_BASE_URL": self._server.url,
             "ANTHROPIC_API_KEY": "scripted-no-key-needed",
+            CLOCKS_VARIABLE: str(self.clocks),
             "LEADHAND_LEASE_TTL_SECONDS": str(TTL_SECONDS),
             "LEADHAND_TASK_MAX_ATTEMPTS": str(NO_END),
             "LEADHAND_PERMISSIONS_ALLOW": "bash(mkdir *)",

@@ -54,7 +54,7 @@ VERBS = (
     ("repair", "doctor", "repair", "whether a team can work here, and what to do where not"),
     ("repair", "fsck", "repair", "check everything on disk, and mend it"),
     ("repair", "clean", "trees", "what could go, and what would be lost with it"),
-    ("repair", "chaos", "repair", "a scripted team under kills, freezes and torn files"),
+    ("repair", "chaos", "repair", "a scripted team under kills, freezes, torn files and clock jumps"),
     ("repair", "demo", "demo", "a whole team on a small repository, no key needed"),
 )
 

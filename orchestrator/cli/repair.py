@@ -103,10 +103,11 @@ def _told(point: Point) -> str:
 @click.option("--minutes", type=click.FloatRange(min=0.05), default=2.0, show_default=True, help="How long.")
 @json_option
 def chaos(*, seed: int, minutes: float, as_json: bool) -> int:
-    """Let a scripted team work in a scratch directory under kills, freezes, torn files and a full disk.
+    """Let a scripted team work in a scratch directory under accidents of every kind.
 
-    Afterwards each task must be done once, each message delivered once, and nothing be left. The same
-    seed draws the same accidents; whom they hit depends on the moment.
+    Processes are killed and frozen, lines torn, records planted, the disk filled, and the wall clocks of
+    single processes set by an hour. Afterwards each task must be done once, each message delivered once,
+    and nothing be left. The same seed draws the same accidents; whom they hit depends on the moment.
     """
     from orchestrator.chaos.chaos import run_chaos
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from coordination.child import tool_environment
+from coordination.clock import CLOCKS_VARIABLE
 from harness.stop_signals import ignore_stop_signals
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 TEAMMATE = "agent_worker"  # the module that a teammate process runs
 COMMAND = "orchestrator.cli.main"  # and that of a command
+PASSED = ("XDG_CONFIG_HOME", CLOCKS_VARIABLE)  # where the person's answers lie, and the clocks of `chaos`
 
 
 class LocalProcess:
@@ -92,7 +94,7 @@ class LocalLauncher:
             process = subprocess.Popen(
                 [*command, "--settings-on-stdin"],
                 cwd=order.root,
-                env=tool_environment(passed=["XDG_CONFIG_HOME"]),  # where the person's answers lie
+                env=tool_environment(passed=PASSED),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

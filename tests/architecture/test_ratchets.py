@@ -35,11 +35,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 # An order to compact, beside that to interrupt (coordination/orders, `leadhand compact`).
 # Sub-agents (harness/subagents): the same loop once more, with what it shares with its caller named.
 PACKAGES = {
-    "coordination": 8331,
+    "coordination": 8350,
     "harness": 14818,
     "workspace": 4140,
     "agent_worker": 1822,
-    "orchestrator": 8782,
+    "orchestrator": 8800,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
