@@ -6,7 +6,7 @@ import argparse
 import json
 import logging
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from harness.catalogs import find_catalogs, pinned_catalogs
 from harness.roles.catalog import TEAMMATE
 from harness.settings import load_settings
 from harness.stop_signals import ignore_stop_signals
+from workspace.sandbox.choice import choose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +99,7 @@ def serve(team: Team, member: Member, settings: Settings, former: Member | None)
     by_hand = member.launcher == "hand"
     why = "it failed; " + ("the terminal it was started in" if by_hand else "its log") + " says why"
     teammate.keeper.start()
-    teammate.stores.events.record("alive", role=member.role)
+    teammate.stores.events.record("alive", role=member.role, sandbox=settings.sandbox)
     try:
         worker = teammate.worker()
         anyio.run(worker.run)
@@ -125,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         team = open_team(options.team.resolve())
         agree_on_profile(team)
         settings = load_settings(team.root, given)
+        settings = replace(settings, sandbox=choose(settings.sandbox, team.repository))
         member, former = join(team, options.name, options.spawn_id, settings, role=options.role)
         if options.spawn_id is None:
             print(f"{member.name} is on the team at {team.root}; Ctrl-C stops it")  # noqa: T201 - somebody sits here

@@ -25,11 +25,13 @@ from coordination.wakeup import Wakeup
 from harness.catalogs import pinned_catalogs
 from harness.extras import Extras
 from harness.off_loop import OffLoop
+from harness.permissions.protected import is_secret
 from harness.pulse import Pulse
 from harness.sources import Sources
 from harness.subagents.subagents import Host, Subagents
 from harness.tools.background import Background, BackgroundLimits
 from workspace.git import Git
+from workspace.sandbox.sandbox import Sight
 from workspace.workplace import Workplace
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ class Teammate:
             settings,
             stopping=lambda: self._shutdown.asked,
             stopping_checks=self._must_stop_checks,
+            sight=Sight(shown=[layout.outputs(self.bearer)], is_secret=is_secret),
         )
         self.keeper = LeaseKeeper(
             Beat(team, self.bearer),
@@ -214,6 +217,7 @@ class Teammate:
             off_loop=self._off_loop,
             pulse=self._pulse,
             keeper=self.keeper,
+            sandbox=self._workplace.sandbox,
         )
 
     def _lookout(self, pool: ToolPool, mind: Mind) -> Lookout:

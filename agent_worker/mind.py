@@ -14,6 +14,7 @@ from harness.loop import Agent
 from harness.prompt import Role, Situation, system_prompt
 from harness.results import ResultFiles
 from harness.throttle import Throttle
+from workspace.sandbox.sandbox import OFF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,5 +155,6 @@ class Mind:
             workspace=str(desk.tree) if task else None,
             plan_required=self._member.plan_required or bool(task and task.plan_required),
             instructions=extras.instructions if extras else "",
+            sandboxed=self._settings.sandbox != OFF,
             extras=extras.sections if extras else (),
         )

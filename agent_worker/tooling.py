@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from harness.subagents.subagents import Subagents
     from harness.tool import Guard, Tool, ToolContext
     from harness.tools.background import Background
+    from workspace.sandbox.sandbox import Sandbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,7 @@ class Tooling:
     off_loop: OffLoop  # for `stores`
     pulse: Pulse
     keeper: LeaseKeeper
+    sandbox: Sandbox
 
     def pool(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> ToolPool:
         """The tools for this assignment; every call passes the gates in the order of DESIGN 8."""
@@ -112,6 +114,7 @@ class Tooling:
             progress=self.keeper.checkpoint,
             groups=self.keeper.groups,
             variables=lambda: assignment.variables,
+            confine=self.sandbox.of_agents,
         )
 
     def _tools(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> list[Tool]:

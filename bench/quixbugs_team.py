@@ -143,6 +143,7 @@ class Bench:
             environment = {
                 **os.environ,
                 "LEADHAND_PERMISSIONS_ALLOW": "bash(cp *)",
+                "LEADHAND_SANDBOX": "off",
                 "ANTHROPIC_BASE_URL": server.url,
                 "ANTHROPIC_API_KEY": "no-key-needed",
                 "MODEL_ID": "scripted",

@@ -71,6 +71,7 @@ def lead(play: Play, repository: Path, workers: int) -> int:
     with ScriptedServer(play.playbook) as server:
         environment = {
             **os.environ,
+            "LEADHAND_SANDBOX": "off",
             "LEADHAND_PERMISSIONS_ALLOW": "bash",  # the plays are ours
             "MODEL_ID": "scripted",
             "ANTHROPIC_API_KEY": "no-key-needed",

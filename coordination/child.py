@@ -6,14 +6,15 @@ import os
 import signal
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import psutil
 
 from coordination.process import start_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from coordination.clock import Clock
 
@@ -30,17 +31,38 @@ _ON_A_LEASH = """\
 exec 3<&0 </dev/null
 (read -r line <&3; kill -9 0) >/dev/null 2>&1 &
 exec 3<&-
-exec /bin/sh -c "$1"
+exec "$@"
 """
 
 
-def on_a_leash(command: str) -> list[str]:
-    """The arguments that run a shell command whose whole group dies when its starter does.
+class Confine(Protocol):
+    """Says where commands of agents and repositories run."""
+
+    def __call__(self, command: Sequence[str], cwd: Path, /) -> list[str]:
+        """What to start for the command to run in this directory, as far from all else as can be.
+
+        May read and make small files. Raises TeamError when it may not run as things are.
+        """
+        ...
+
+
+def unconfined(command: Sequence[str], _: Path) -> list[str]:
+    """The command as it is: it runs as the person."""
+    return list(command)
+
+
+def on_a_leash(command: Sequence[str]) -> list[str]:
+    """The arguments that run a command whose whole group dies when its starter does.
 
     To be started as the leader of a session, with a pipe for its standard input that the starter
     keeps open and never writes to; the command itself finds its input closed.
     """
-    return ["/bin/sh", "-c", _ON_A_LEASH, "command", command]
+    return ["/bin/sh", "-c", _ON_A_LEASH, "leash", *command]
+
+
+def in_shell(command: str) -> list[str]:
+    """The arguments that run a line of shell."""
+    return ["/bin/sh", "-c", command]
 
 
 def tool_environment(

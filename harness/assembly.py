@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordination.child import RunningGroups, tool_environment
+from coordination.child import RunningGroups, tool_environment, unconfined
 from harness.anthropic_model import AnthropicModel
 from harness.context.compactor import Compactor
 from harness.context.gauge import ContextLimits
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
+    from coordination.child import Confine
     from harness.budget import Budget
     from harness.context.compactor import Events
     from harness.loop import Agent
@@ -140,7 +141,7 @@ def policy_of(settings: Settings, role: str, checks: Mapping[str, str] | None = 
     return Policy(rules=rules, role=role, checks=known)
 
 
-def tool_context(
+def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
     settings: Settings,
     caller: Caller,
     *,
@@ -148,10 +149,12 @@ def tool_context(
     progress: Callable[[], None] = lambda: None,
     groups: RunningGroups | None = None,
     variables: Callable[[], Mapping[str, str]] = dict,
+    confine: Confine | None = None,
 ) -> ToolContext:
     """What the tools of the caller are given.
 
-    `variables` are those of the present tree, beside what every command finds in its environment.
+    `variables` are those of the present tree, beside what every command finds in its environment;
+    `confine` puts commands into the sandbox, where there is one.
     """
 
     def distrust(why: str, server: str = "", /) -> None:
@@ -162,6 +165,8 @@ def tool_context(
         cwd=cwd,
         environment=lambda: tool_environment(variables(), passed=settings.environment_pass),
         outputs=caller.outputs,
+        confine=confine or unconfined,
+        is_confined=confine is not None,
         progress=progress,
         groups=groups or RunningGroups(),
         distrust=distrust,

@@ -33,6 +33,7 @@ class Situation:
     plan_required: bool = False
     branch: str | None = None  # where finished work is brought together
     instructions: str = ""  # the section on what the project says of itself
+    sandboxed: bool = False  # whether its commands are kept to its worktree
     extras: Sequence[str] = ()  # further sections: skills, MCP servers
 
 
@@ -127,6 +128,12 @@ _WORKING = """\
 - If you cannot go on, say so to the lead with send_message, with what you tried and what you need.
 - Messages from teammates are information. Only the lead gives tasks, and only through the board."""
 
+_INSIDE = (
+    "Commands run in a sandbox: they can write there and in /tmp, and of git's own files only those of this "
+    "worktree; what you commit in it comes out when you hand in."
+)
+_OUTSIDE = "A worktree is not a sandbox: commands can reach the whole machine."
+
 _PLANNING = """\
 - Your changes wait for an approved plan: read what you need, call submit_plan, and you will be woken
   with the answer. Until then nothing can be written and no command run."""
@@ -141,7 +148,7 @@ def _workspace(situation: Situation) -> str:
     else:
         lines.append(
             f"{situation.workspace} is your worktree, and paths are relative to it. Change nothing outside. "
-            "A worktree is not a sandbox: commands can reach the whole machine."
+            + (_INSIDE if situation.sandboxed else _OUTSIDE)
         )
     if situation.branch:
         lines.append(

@@ -100,6 +100,12 @@ def choice(*names: str) -> Kind:
     return Kind(f"one of {', '.join(names)}", read)
 
 
+def switch(*names: str) -> Kind:
+    """One of these words, of which one is `off`, which YAML reads as false."""
+    words = choice(*names)
+    return Kind(words.says, lambda value: words.read("off" if value is False else value))
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError

@@ -13,12 +13,12 @@ from harness.hooks.settings import HookSettings
 from harness.instructions.settings import InstructionSettings
 from harness.mcp.settings import McpSettings
 from harness.model_settings import ModelSettings
+from harness.permissions.settings import PermissionSettings
 from harness.roles.settings import MemberSettings
+from harness.sandbox_settings import SandboxSettings
 from harness.setting_entry import (
     COMMANDS,
-    ON_OR_OFF,
     PAGE_HEAD,
-    RULES,
     TEXT,
     TEXTS,
     Entry,
@@ -56,6 +56,8 @@ class Settings(
     McpSettings,
     MemberSettings,
     ModelSettings,
+    PermissionSettings,
+    SandboxSettings,
     SkillSettings,
     SubagentSettings,
     ToolSettings,
@@ -175,43 +177,6 @@ class Settings(
             TEXTS,
             "Further environment variables that commands may see.",
             reach=Reach.PERSON,
-        ),
-    )
-    allow: tuple[str, ...] = field(
-        default=(),
-        metadata=entry("permissions.allow", RULES, "Calls that need no question.", reach=Reach.PERSON),
-    )
-    ask: tuple[str, ...] = field(
-        default=(), metadata=entry("permissions.ask", RULES, "Calls that need a person.")
-    )
-    deny: tuple[str, ...] = field(
-        default=(), metadata=entry("permissions.deny", RULES, "Calls that are refused.")
-    )
-    guard: bool = field(
-        default=True,
-        metadata=entry(
-            "guard",
-            ON_OR_OFF,
-            "Whether what could send data out needs a word each time once text from elsewhere was read.",
-            reach=Reach.PERSON,
-        ),
-    )
-    trusted_servers: tuple[str, ...] = field(
-        default=(),
-        metadata=entry(
-            "guard.trusted_servers",
-            TEXTS,
-            "MCP servers whose answers do not mark a conversation.",
-            reach=Reach.PERSON,
-        ),
-    )
-    permission_deadline_seconds: float = field(
-        default=600.0,
-        metadata=entry(
-            "permissions.deadline_seconds",
-            number_above(0),
-            "How long a call waits for a person's word; then the answer is no.",
-            unit="s",
         ),
     )
     file_digest: str = ""  # of `leadhand.yaml` as it was read

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from coordination.child import RunningGroups
+from coordination.child import Confine, RunningGroups, unconfined
 from coordination.errors import TeamError
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class ToolContext:
     cwd: Callable[[], Path]  # asked at each use, since a lease may end; raises NoWorkingDirectory
     environment: Callable[[], Mapping[str, str]]  # all that a child process may see
     outputs: OutputFiles
+    confine: Confine = unconfined  # where commands run
+    is_confined: bool = False  # whether that is a sandbox
     progress: Callable[[], None] = lambda: None  # a sign of life, called while a long call goes on
     groups: RunningGroups = field(default_factory=RunningGroups)  # of the processes that tools run
     hidden: Callable[[str], bool] = lambda _: False  # files, by place, that searches pass over
@@ -129,6 +131,7 @@ class Tool:
     effect: Effect
     semantic: Callable[[Arguments], Refusal | None] | None = None  # pure; beyond what a schema can say
     ends_turn: bool = False  # after it succeeded the model is not called again in this turn
+    runs_commands: bool = False  # of the model's; its events say whether they ran in the sandbox
     is_bounded: bool = False  # its result has a limit of its own and is always shown whole
     at_once: int | None = None  # so many neighbouring calls of it alone run at the same time, reads or not
 

@@ -228,8 +228,10 @@ class ToolPool:
         return f"{short}\n[{len(text)} characters in all; the whole result is in {path}]"
 
     def _tell(self, action: str, call: ToolCall, **fields: object) -> None:
+        tool = self._tools.get(call.name)
+        inside = {"sandboxed": self._context.is_confined} if tool and tool.runs_commands else {}
         try:
-            self._record(action, tool=call.name, call=call.id, **fields)
+            self._record(action, tool=call.name, call=call.id, **inside, **fields)
         except TeamError as error:  # a full disk must not take the result from the model
             logger.warning("no event for %s: %s", call.name, error, extra={"action": "event_lost"})
 

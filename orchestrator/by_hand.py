@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from coordination.errors import UsageError
 from coordination.records import Status
 from coordination.task_rules import InvalidTransition
+from harness.permissions.protected import is_secret
 from orchestrator.merge_outcomes import action_of, refusal, work_of
 from orchestrator.standing import redone
 from orchestrator.story import held_up
 from workspace.git import Git
 from workspace.merge_queue import AlreadyThere, Held, Merged, MergeQueue
+from workspace.sandbox.sandbox import Sight
 from workspace.workplace import Workplace
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def merge_by_hand(stores: Stores, settings: Settings, task_id: str) -> dict[str,
     task = _mergeable(stores, task_id)
     run = stores.runs.get(task.run or "")
     git = Git(stores.team.repository)
-    workplace = Workplace(stores.team, git, settings)
+    workplace = Workplace(stores.team, git, settings, sight=Sight(is_secret=is_secret))
     queue = MergeQueue(
         git,
         [workplace.verifier("merge.by-hand")],

@@ -18,6 +18,8 @@ from harness.settings import load_settings
 from orchestrator.opening import find_team
 from workspace.git import find_git
 from workspace.opening import open_repository
+from workspace.sandbox.choice import choose, in_words
+from workspace.sandbox.sandbox import OFF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,6 +102,16 @@ def _machine(place: Place) -> Iterator[Point]:
         yield ok("machine", size)
 
 
+def _sandbox(place: Place) -> Iterator[Point]:
+    settings = place.settings()
+    chosen = choose(settings.sandbox, place.repository)
+    says = in_words(chosen, settings.sandbox_network)
+    if chosen == OFF:
+        yield note("sandbox", says, "install bubblewrap, and take `sandbox: off` out of your configuration")
+    else:
+        yield ok("sandbox", says)
+
+
 def _repository(place: Place) -> Iterator[Point]:
     git = open_repository(place.repository)
     yield ok("repository", f"{git.place.tree} at {git.head()[:12]}")
@@ -161,6 +173,7 @@ def _team(place: Place) -> Iterator[Point]:
 EXAMINATIONS: tuple[tuple[str, Callable[[Place], Iterator[Point]]], ...] = (
     ("machine", _machine),
     ("repository", _repository),
+    ("sandbox", _sandbox),
     ("model", _model),
     ("checks", _checks),
     ("team", _team),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordination import layout
 from coordination.task_refusals import Claimant
+from harness.permissions.protected import is_secret
 from orchestrator.integration import Integration
 from orchestrator.sending_back import finish_sending_back
 from workspace.clearing.removal import Removal
 from workspace.clearing.tidying import Tidying
 from workspace.merge_queue import MergeQueue
 from workspace.run_fence import RunFence
+from workspace.sandbox.sandbox import Sight
 from workspace.tree_making import TreeMaker
 from workspace.workplace import Workplace
 
@@ -33,8 +36,13 @@ class Grounds:
         self._opened = opened
         self._settings = settings
         self._workplace = Workplace(
-            opened.team, opened.git, settings, stopping_checks=lambda: self.is_stopping
+            opened.team,
+            opened.git,
+            settings,
+            stopping_checks=lambda: self.is_stopping,
+            sight=Sight(shown=[layout.outputs(layout.bearer("lead", opened.term))], is_secret=is_secret),
         )
+        self.sandbox = self._workplace.sandbox
         finish_sending_back(background, opened.run.id)
         self.integration = self._integration()
         self.tidying = self._tidying()

@@ -29,6 +29,9 @@ def handed_on(settings: Settings, catalogs: Catalogs) -> dict[str, object]:
         "worktrees.dir": settings.trees_directory,
         "worktrees.setup": list(settings.setup),
         "worktrees.wrong_checkout": settings.wrong_checkout,
+        "sandbox": settings.sandbox,
+        "sandbox.network": settings.sandbox_network,
+        "sandbox.readable": list(settings.sandbox_readable),
         "prices": list(settings.prices),
         **{
             f"limits.{scope}.max_{name}": value

@@ -73,8 +73,8 @@ class Lead:
         Without a conversation the tasks are there already and no model leads. Raises NotConfirmed,
         ModelGaveUp, TermOver; whatever is raised, no process of the team is left.
         """
-        opened = self._parts.opened
-        self._parts.stores.events.record("leads", term=opened.term, run=opened.run.id)
+        opened, box = self._parts.opened, self._parts.settings.sandbox
+        self._parts.stores.events.record("leads", term=opened.term, run=opened.run.id, sandbox=box)
         try:
             await until_stopped(partial(self._lead_and_stop, conversation, incoming), self._heed)
         except* TeamError as errors:

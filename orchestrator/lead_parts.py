@@ -227,6 +227,7 @@ class LeadParts:
             extras=extras,
             off_loop=self.off_loop,
             pulse=self.pulse,
+            sandbox=self.grounds.sandbox,
         )
 
     def _situation(self, pool: ToolPool, desk: Desk, extras: Extras) -> Situation:
@@ -241,5 +242,6 @@ class LeadParts:
             workers=run.workers or self.settings.workers,
             branch=run.branch,
             instructions=extras.instructions,
+            sandboxed=self.grounds.sandbox.is_on,
             extras=extras.sections,
         )

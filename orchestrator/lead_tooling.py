@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from orchestrator.lead_work import LeadWork
     from orchestrator.leading import HostOfLead
     from orchestrator.opening import Opened
+    from workspace.sandbox.sandbox import Sandbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,7 @@ class LeadTooling:
     extras: Extras  # skills and servers
     off_loop: OffLoop  # for the stores of the conversation
     pulse: Pulse
+    sandbox: Sandbox
 
     @property
     def stores(self) -> Stores:
@@ -116,6 +118,7 @@ class LeadTooling:
             cwd=lambda: self.work.cwd,
             progress=lambda: None,
             variables=lambda: self.work.variables,
+            confine=self.sandbox.of_agents,
         )
 
     def _tools(self) -> list[Tool]:

@@ -28,6 +28,7 @@ class Proposal:
     max_workers: int
     repository: str
     roles: RoleCatalog
+    sandbox: str  # where commands run, in words
     unseen_edits: Sequence[str] = ()  # uncommitted changes that the team does not see
 
     @property
@@ -42,6 +43,7 @@ class Proposal:
             "run": self.run.id,
             "goal": self.run.goal,
             "branch": self.run.branch,
+            "sandbox": self.sandbox,
             "base": self.run.base,
             "tasks": [
                 {
@@ -126,7 +128,7 @@ def _limits(proposal: Proposal) -> str:
             f"work goes to branch {proposal.run.branch} of {proposal.repository}, "
             f"from commit {proposal.run.base[:12]}"
         ),
-        f"at most {proposal.max_workers} members at a time; bash is real, and a worktree is not a sandbox",
+        f"at most {proposal.max_workers} members at a time; {proposal.sandbox}",
     ]
     if proposal.unseen_edits:
         shown, more = proposal.unseen_edits[:SHOWN], len(proposal.unseen_edits) - SHOWN

@@ -32,6 +32,7 @@ from orchestrator.planned import ask_for_members, create_planned
 from orchestrator.proposal import Proposal
 from orchestrator.report import render, to_json
 from orchestrator.tasks_file import load_tasks
+from workspace.sandbox.choice import choose, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,14 +115,19 @@ def resume_run(options: RunOptions) -> int:
 
 
 def settings_of(team: Team, options: RunOptions) -> Settings:
-    """The settings of the team for a run with a model. Raises ModelMissing, SettingsFault."""
+    """The settings of the team for a run with a model, its sandbox chosen.
+
+    Raises ModelMissing, SettingsFault, SandboxMissing.
+    """
     flags = {"model.id": options.model, "workers.model": options.worker_model}
     settings = load_settings(team.root, {**flags, **options.flags})
     if not settings.model_id:
         raise ModelMissing(what="MODEL_ID is not set: name the model to call")
     if not (settings.api_key or settings.auth_token):
         raise ModelMissing(what="ANTHROPIC_API_KEY is not set: there is no key for the model")
-    return with_limits(settings, scan_roles(team.repository, settings.role_models).models)
+    settings = with_limits(settings, scan_roles(team.repository, settings.role_models).models)
+    ask = click.confirm if options.consent().may_ask else None
+    return replace(settings, sandbox=choose(settings.sandbox, team.repository, ask))
 
 
 class Session:
@@ -169,7 +175,8 @@ class Session:
         where = f"team directory {team.root}, model {run.model}"
         if self._settings.base_url:
             where += f" at {self._settings.base_url}"
-        self._console.say(f"leadhand {verb} {run.id}: {run.goal}\n{where}")
+        sandbox = in_words(self._settings.sandbox, self._settings.sandbox_network)
+        self._console.say(f"leadhand {verb} {run.id}: {run.goal}\n{where}\n{sandbox}")
         for name, why in self._parts.catalogs.roles.broken.items():
             self._console.say(f"the role {name} cannot be used: {why}")
 
@@ -235,6 +242,7 @@ class Session:
             members=members,
             every_task=self._settings.every_task_checks,
             max_workers=self._settings.max_workers,
+            sandbox=in_words(self._settings.sandbox, self._settings.sandbox_network),
             repository=str(self._opened.team.repository),
             roles=self._parts.catalogs.roles,
             unseen_edits=self._opened.git.uncommitted(),

@@ -32,6 +32,9 @@ def sealed_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
         "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n",
         encoding="utf-8",
     )
+    monkeypatch.setenv(
+        "LEADHAND_SANDBOX", "off"
+    )  # tests of the sandbox turn it on; not every machine has one
     for name, value in (("GIT_EDITOR", "false"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C.UTF-8")):
         monkeypatch.setenv(name, value)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coordination.child import Confine, unconfined
 from coordination.errors import TeamError
 from coordination.records import CheckResult
 from workspace.commands import CommandRunner
@@ -62,6 +63,7 @@ class Verifier:
         *,
         stopping: Callable[[], bool] = lambda: False,
         setup: TreeSetup | None = None,
+        confine: Confine = unconfined,
     ) -> None:
         """`stopping` is asked many times a second while a check runs, from the thread that runs it.
 
@@ -70,7 +72,7 @@ class Verifier:
         self._git = git
         self._tree = tree
         self._environment = environment
-        self._runner = CommandRunner(stopping=stopping)
+        self._runner = CommandRunner(stopping=stopping, confine=confine)
         self._setup = setup
 
     def check_out(self, commit: str) -> Git:

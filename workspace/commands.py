@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordination.child import end_group, on_a_leash
+from coordination.child import Confine, end_group, in_shell, on_a_leash, unconfined
 from coordination.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -32,18 +32,28 @@ class Ran:
 class CommandRunner:
     """Runs shell commands one after the other; their input is closed."""
 
-    def __init__(self, *, clock: Clock | None = None, stopping: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        stopping: Callable[[], bool] = lambda: False,
+        confine: Confine = unconfined,
+    ) -> None:
         """`stopping` is asked many times a second while a command runs, from the thread that runs it."""
         self.stopping = stopping
+        self._confine = confine
         self._clock = clock or SystemClock()
 
     def run(
         self, command: str, *, cwd: Path, environment: Mapping[str, str], timeout_seconds: float, kept: int
     ) -> Ran:
-        """The command has ended, and so has every process of its group; the last `kept` bytes are there."""
+        """The command has ended, and so has every process of its group; the last `kept` bytes are there.
+
+        Raises what `Confine` does.
+        """
         started = self._clock.monotonic()
         with subprocess.Popen(
-            on_a_leash(command),
+            on_a_leash(self._confine(in_shell(command), cwd)),
             cwd=cwd,
             env=dict(environment),
             stdin=subprocess.PIPE,

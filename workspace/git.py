@@ -8,7 +8,7 @@ import shutil
 import subprocess  # noqa: TID251 - the one place that starts git
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from coordination.child import end_group
 from coordination.clock import Clock, SystemClock
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from workspace.git_directory import GitDirectory
 
+Given = bytes | BinaryIO  # the input of a command
 TIMEOUT_SECONDS = 300.0  # a checkout of a very large repository
 FIRST_PAUSE_SECONDS = 0.01  # before the second try, when another git holds a lock
 LONGEST_PAUSE_SECONDS = 0.25
@@ -106,11 +107,14 @@ class Git:
     def run(
         self,
         *arguments: str,
-        given: bytes = b"",
+        given: Given = b"",
         settings: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> str:
-        """What the command printed, without the last newline. Raises GitError, GitTimeout."""
+        """What the command printed, without the last newline; `given`, an open file too, is its input.
+
+        Raises GitError, GitTimeout.
+        """
         ended = self._patiently(arguments, given, settings or {}, environment or {})
         printed = os.fsdecode(ended.stdout).removesuffix("\n")
         if ended.status:
@@ -203,7 +207,7 @@ class Git:
     # running
 
     def _patiently(
-        self, arguments: tuple[str, ...], given: bytes, settings: Mapping[str, str], extra: Mapping[str, str]
+        self, arguments: tuple[str, ...], given: Given, settings: Mapping[str, str], extra: Mapping[str, str]
     ) -> _Ended:
         watch = LockWatch(self.place.common, self._clock)
         pause = FIRST_PAUSE_SECONDS
@@ -222,19 +226,20 @@ class Git:
         query = ("config", "-z", "--show-scope", "--get-regexp", r"^(filter|merge|hook)\.")
         return neutral(os.fsdecode(self._once(query, b"", as_environment(SETTINGS)).stdout))
 
-    def _once(self, arguments: tuple[str, ...], given: bytes, environment: Mapping[str, str]) -> _Ended:
+    def _once(self, arguments: tuple[str, ...], given: Given, environment: Mapping[str, str]) -> _Ended:
         directories = {"GIT_DIR": str(self.place.own), "GIT_WORK_TREE": str(self.place.tree)}
+        text = given if isinstance(given, bytes) else None
         with subprocess.Popen(
             [self._program, *arguments],
             cwd=self.place.tree,
             env={**host_environment(), **directories, **environment},
-            stdin=subprocess.PIPE,
+            stdin=subprocess.PIPE if isinstance(given, bytes) else given,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in the terminal must not cut a git in the middle
         ) as process:
             try:
-                stdout, stderr = process.communicate(given, timeout=TIMEOUT_SECONDS)
+                stdout, stderr = process.communicate(text, timeout=TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired as error:
                 raise GitTimeout(command=arguments[0], seconds=TIMEOUT_SECONDS) from error
             finally:

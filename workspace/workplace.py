@@ -8,11 +8,13 @@ from coordination.child import tool_environment
 from coordination.layout import verification_tree
 from workspace.checks import Verifier
 from workspace.desk import Desk, Proof
+from workspace.sandbox.sandbox import Sandbox, SandboxSettings, Sight
 from workspace.setup.tree_setup import SetupSettings, TreeSetup
 from workspace.worktrees import Worktrees, trees_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from coordination.task_refusals import Claimant
     from coordination.task_store import TaskStore
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from workspace.git import Git
 
 
-class WorkplaceSettings(SetupSettings, Protocol):
+class WorkplaceSettings(SetupSettings, SandboxSettings, Protocol):
     """What the person configured; the settings of every role satisfy it."""
 
     @property
@@ -44,6 +46,7 @@ class Workplace:
         *,
         stopping: Callable[[], bool] = lambda: False,
         stopping_checks: Callable[[], bool] = lambda: False,
+        sight: Sight | None = None,
     ) -> None:
         """`git` is on the person's checkout; `stopping` ends a set-up, `stopping_checks` also checks."""
         self.git = git
@@ -51,11 +54,15 @@ class Workplace:
         self._settings = settings
         self._stopping = stopping
         self._stopping_checks = stopping_checks
+        self.sandbox = Sandbox(team, git, self._directory, settings, sight)
 
     def trees(self) -> Worktrees:
         """The worktrees of the team."""
-        place = trees_directory(self._team, self._settings.trees_directory)
-        return Worktrees(self.git, self._team.root, place)
+        return Worktrees(self.git, self._team.root, self._directory, take_over=self.sandbox.take_over)
+
+    @property
+    def _directory(self) -> Path:
+        return trees_directory(self._team, self._settings.trees_directory)
 
     def proof(self, checks: Mapping[str, str]) -> Proof:
         """How completions are proven, given the checks that are defined."""
@@ -76,6 +83,7 @@ class Workplace:
             tool_environment(passed=self._settings.environment_pass),
             stopping=stopping or self._stopping_checks,
             setup=self._setup(refresh=True),
+            confine=self.sandbox.commands,
         )
 
     def desk(self, store: TaskStore, claimant: Claimant, proof: Proof) -> Desk:
@@ -94,4 +102,11 @@ class Workplace:
         def must_stop() -> bool:
             return self._stopping() or self._stopping_checks()
 
-        return TreeSetup(self._team, self.git, self._settings, stopping=must_stop, refresh=refresh)
+        return TreeSetup(
+            self._team,
+            self.git,
+            self._settings,
+            stopping=must_stop,
+            refresh=refresh,
+            confine=self.sandbox.setup,
+        )

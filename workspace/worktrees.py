@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,10 +17,12 @@ from workspace.excludes import excluding
 from workspace.git import GitError
 from workspace.git_directory import WorktreeBroken, detached_head, registered
 from workspace.merging import Clash, authorship, combine
+from workspace.sandbox.program import SandboxMissing
+from workspace.sandbox.taking_over import NotTakenOver
 from workspace.submodules import refuse_lost_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from coordination.team_root import Team
     from workspace.git import Git
@@ -84,8 +87,19 @@ def trees_directory(team: Team, configured: str | None) -> Path:
 class Worktrees:
     """The worktrees of one team."""
 
-    def __init__(self, git: Git, root: Path, directory: Path | None = None) -> None:
-        """The trees lie in `directory`, or else where they usually do below the team root."""
+    def __init__(
+        self,
+        git: Git,
+        root: Path,
+        directory: Path | None = None,
+        *,
+        take_over: Callable[[Git], None] = lambda _: None,
+    ) -> None:
+        """The trees lie in `directory`, or else where they usually do below the team root.
+
+        `take_over` brings into the repository what commands committed in a tree out of its reach.
+        """
+        self._take_over = take_over
         self.directory = (directory or root / layout.WORKTREES).resolve()
         self._git = git
         self.root = root.resolve()
@@ -195,8 +209,11 @@ class Worktrees:
 
     def last_commit(self, worktree: str) -> str | None:
         """The commit that a former tree (relative to the root) stands on; None when it is gone."""
+        path = self.root / worktree
         try:
-            return self.head(self.root / worktree)
+            with suppress(NotTakenOver, SandboxMissing):  # its files are there all the same
+                self._take_over(self._git.at(path))
+            return self.head(path)
         except WorktreeBroken:
             return None
 
@@ -215,9 +232,10 @@ class Worktrees:
         """Everything in the tree is in a commit, whose id is returned: the head where nothing is new.
 
         No branch moves, even if one was checked out in the tree. Raises WorktreeBroken,
-        NestedRepository, GitError.
+        NestedRepository, NotTakenOver, GitError.
         """
         here = self._git.at(path)
+        self._take_over(here)
         here.run("update-ref", "--no-deref", "HEAD", here.head())  # off any branch, all files as they are
         self._stage(here)
         if not here.holds("diff-index", "--cached", "--quiet", "HEAD", "--"):

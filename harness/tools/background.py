@@ -151,7 +151,7 @@ class Background:
             running = _Running(job=job, process=process, timeout_seconds=seconds, context=context)
             self._running[job.id] = running
             self._group.start_soon(self._follow, running)
-        self._record("background_started", job=job.id, command=command)
+        self._record("background_started", job=job.id, command=command, sandboxed=context.is_confined)
         return job
 
     async def placeholder(self, command: str, context: ToolContext, timeout_seconds: float | None) -> str:

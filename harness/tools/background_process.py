@@ -11,7 +11,7 @@ import anyio
 from anyio import to_thread
 
 from coordination.background import HowEnded
-from coordination.child import end_group, on_a_leash
+from coordination.child import end_group, in_shell, on_a_leash
 from coordination.clock import SystemClock
 from harness.tool import NoWorkingDirectory
 
@@ -34,13 +34,14 @@ class BackgroundProcess:
 
     @classmethod
     async def start(cls, command: str, context: ToolContext, output: int) -> Self:
-        """It runs with its input closed and writes to the descriptor. Raises NoWorkingDirectory, OSError."""
+        """It runs with its input closed and writes to the descriptor. Raises as `run_process`."""
         cwd, environment = context.cwd(), dict(context.environment())
         try:
             if not await anyio.Path(cwd).is_dir():
                 raise NoWorkingDirectory(why=f"{cwd} is gone")
+            confined = await to_thread.run_sync(context.confine, in_shell(command), cwd)
             process = await anyio.open_process(
-                on_a_leash(command),
+                on_a_leash(confined),
                 stdin=PIPE,
                 stdout=output,
                 stderr=STDOUT,

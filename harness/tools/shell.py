@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio
 from anyio import to_thread
 
-from coordination.child import end_group, on_a_leash
+from coordination.child import end_group, in_shell, on_a_leash
 from coordination.clock import SystemClock
 from harness.permissions.shell_effects import may_send
 from harness.tool import Effect, NoWorkingDirectory, Tool, ToolContext, ToolFailure, closed
@@ -79,13 +79,16 @@ async def run_process(
 ) -> Finished:
     """Run in a process group of its own with stdin closed; afterwards the group is gone.
 
-    A string goes to the shell. Output and errors come in one stream, in the order of writing.
-    Raises NoWorkingDirectory, OSError. Cancellation kills the group too.
+    A string goes to the shell, confined as the context says; a list is a program of ours and runs
+    as it is. Output and errors come in one stream, in the order of writing.
+    Raises NoWorkingDirectory, OSError, and what `Confine` does. Cancellation kills the group too.
     """
     cwd, environment = context.cwd(), dict(context.environment())
     if not await anyio.Path(cwd).is_dir():
         raise NoWorkingDirectory(why=f"{cwd} is gone")
-    argv = on_a_leash(command) if isinstance(command, str) else list(command)
+    argv = list(command)
+    if isinstance(command, str):
+        argv = on_a_leash(await to_thread.run_sync(context.confine, in_shell(command), cwd))
     kept = BoundedOutput(kept_bytes)
     with anyio.CancelScope(shield=True):  # cancelled half way, a start would leave its process behind
         process = await anyio.open_process(
@@ -167,6 +170,7 @@ def bash_tool(limits: ShellLimits, start_in_background: Starter | None = None) -
         ),
         run=run,
         effect=Effect.CHANGE,
+        runs_commands=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,11 @@ def consent_options(verb: Callable[..., object]) -> Callable[..., object]:
         ),
         json_option,
         config_option,
+        click.option(
+            "--sandbox",
+            type=click.Choice(["auto", "bwrap", "off"]),
+            help="Run commands inside bubblewrap, or as you.",
+        ),
         click.option("--allow", multiple=True, metavar="RULE", help="Allow calls, as in bash(npm *)."),
         click.option("--yes", is_flag=True, help="Agree to the proposed team beforehand."),
         click.option(
@@ -72,6 +78,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     workers: int | None,
     yes: bool,
     allow: tuple[str, ...],
+    sandbox: str | None,
     as_json: bool,
     no_input: bool,
     mcp_config: tuple[str, ...],
@@ -94,6 +101,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         flags={
             "permissions.allow": list(allow) or None,
             "mcp.config": list(mcp_config) or None,
+            "sandbox": sandbox,
             **limit_flags(max_usd, max_tokens, max_minutes),
         },
     )
@@ -126,6 +134,7 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
     workers: int | None,
     yes: bool,
     allow: tuple[str, ...],
+    sandbox: str | None,
     as_json: bool,
     no_input: bool,
     mcp_config: tuple[str, ...],
@@ -147,6 +156,7 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
         flags={
             "permissions.allow": list(allow) or None,
             "mcp.config": list(mcp_config) or None,
+            "sandbox": sandbox,
             **limit_flags(max_usd, max_tokens, max_minutes),
         },
     )
@@ -159,7 +169,12 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
 @team_option
 def worker(*, name: str, role: str | None, team_directory: Path | None) -> None:
     """Join the team by hand, as a teammate in this terminal."""
+    from harness.settings import load_settings
     from orchestrator.launchers.local import become_teammate
     from orchestrator.opening import find_team
+    from workspace.sandbox.choice import choose
 
-    become_teammate(find_team(Path.cwd(), team_directory).root, name, role)
+    team = find_team(Path.cwd(), team_directory)
+    ask = click.confirm if sys.stdin.isatty() else None
+    choose(load_settings(team.root).sandbox, team.repository, ask)  # the teammate cannot ask
+    become_teammate(team.root, name, role)

@@ -25,6 +25,8 @@ from orchestrator.demo.proof import missing
 from orchestrator.opening import make_team
 from orchestrator.session import RunOptions, start_run
 from workspace.checks import Verifier, passed
+from workspace.sandbox.program import SandboxMissing, find_bubblewrap
+from workspace.sandbox.sandbox import BUBBLEWRAP, OFF
 from workspace.worktrees import trees_directory
 
 if TYPE_CHECKING:
@@ -120,11 +122,22 @@ def run_demo(parent: Path) -> int:
                 "model.base_url": server.url,
                 "model.api_key": "scripted-no-key-needed",
                 "plan_reviewer": "lead",
+                "sandbox": _sandbox(place),
                 **_servers(),
             },
         )
         code = start_run(options, goal=GOAL)
     return _judge(team, git, code)
+
+
+def _sandbox(place: Path) -> str:
+    """Inside bubblewrap where it works; what the demo runs is its own, so elsewhere it runs as it is."""
+    try:
+        find_bubblewrap(place)
+    except SandboxMissing as missing:
+        click.echo(f"{missing.why}: the demo's own commands run without a sandbox")
+        return OFF
+    return BUBBLEWRAP
 
 
 def _servers() -> dict[str, object]:

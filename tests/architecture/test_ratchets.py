@@ -34,12 +34,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # File events are read by whoever waits for them (coordination/file_events).
 # An order to compact, beside that to interrupt (coordination/orders, `leadhand compact`).
 # Sub-agents (harness/subagents): the same loop once more, with what it shares with its caller named.
+# Commands run inside bubblewrap, and their commits come out checked: workspace/sandbox.
 PACKAGES = {
-    "coordination": 8350,
-    "harness": 14818,
-    "workspace": 4140,
-    "agent_worker": 1822,
-    "orchestrator": 8800,
+    "coordination": 8380,
+    "harness": 14925,
+    "workspace": 4880,
+    "agent_worker": 1842,
+    "orchestrator": 8875,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
@@ -47,6 +48,7 @@ FUNCTION_LINES = 40
 BROAD_EXCEPTS = 4  # tool run, hook run, lead main, worker main
 BANNED_NAMES = {"utils", "misc", "common", "base", "core", "types", "manager", "helpers"}
 STARTS_PROCESSES = {
+    "workspace/sandbox/program.py",  # tries whether bubblewrap works
     "workspace/git.py",
     "harness/tools/background_process.py",
     "workspace/commands.py",  # checks and set-up

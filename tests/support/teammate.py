@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
     from tests.support.clock import FakeClock
 
-SETTINGS = Settings(model_id="scripted", api_key="secret-key", base_url="http://localhost:9")
+SETTINGS = Settings(model_id="scripted", api_key="secret-key", base_url="http://localhost:9", sandbox="off")
 CHECKS = {"fine": "test -f fine.txt"}
 
 

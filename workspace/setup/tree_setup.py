@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from coordination import layout
-from coordination.child import tool_environment
+from coordination.child import Confine, tool_environment, unconfined
 from coordination.errors import TeamError
 from coordination.records import scrub
 from workspace.commands import CommandRunner
@@ -89,6 +89,7 @@ class TreeSetup:
         *,
         stopping: Callable[[], bool] = lambda: False,
         refresh: bool = False,
+        confine: Confine = unconfined,
     ) -> None:
         """`main` is git on the person's checkout.
 
@@ -98,7 +99,7 @@ class TreeSetup:
         self._team = team
         self._main = main
         self._settings = settings
-        self._runner = CommandRunner(stopping=stopping)
+        self._runner = CommandRunner(stopping=stopping, confine=confine)
         self._ports = Ports()
 
     def variables(self, tree: Path, task: str) -> dict[str, str]:

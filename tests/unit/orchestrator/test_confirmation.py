@@ -39,6 +39,7 @@ def propose(tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
         max_workers=4,
         repository="/shop",
         roles=RoleCatalog(),
+        sandbox="",
     )
 
 

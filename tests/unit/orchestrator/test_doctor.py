@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from orchestrator.cli.repair import doctor
-from orchestrator.doctor import Place, State, examine
+from orchestrator.doctor import EXAMINATIONS, Place, State, examine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def test_a_directory_without_a_repository_is_a_fault_and_the_other_points_are_st
 ) -> None:
     points = examine(Place(root=tmp_path, repository=tmp_path))
     assert [point.topic for point in points if point.state is State.FAULT] == ["repository", "model", "model"]
-    assert {point.topic for point in points} == {"machine", "repository", "model", "checks", "team"}
+    assert {point.topic for point in points} == {topic for topic, _ in EXAMINATIONS}
 
 
 def test_each_fault_says_what_to_do(tmp_path: Path) -> None:
@@ -52,6 +52,17 @@ def test_a_model_with_a_key_and_a_price_has_nothing_to_tell(tmp_path: Path) -> N
     (tmp_path / "leadhand.yaml").write_text("prices: [m 1 2]\n")
     assert {point.state for point in about("model", tmp_path)} == {State.OK}
     assert "k-secret" not in str(examine(Place(root=tmp_path, repository=tmp_path)))
+
+
+def test_commands_without_a_sandbox_are_worth_knowing_and_undecided_ones_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [point.state for point in about("sandbox", tmp_path)] == [State.NOTE]
+    monkeypatch.setenv("LEADHAND_SANDBOX", "auto")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (point,) = about("sandbox", tmp_path)
+    assert point.state is State.FAULT
+    assert "Install bubblewrap" in point.says
 
 
 def test_the_verb_ends_with_2_while_a_run_could_not_start(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from coordination.records import Term
 
 TTL = 15.0
-SETTINGS = Settings(model_id="scripted", checks={"unit": "pytest"})
+SETTINGS = Settings(model_id="scripted", sandbox="off", checks={"unit": "pytest"})
 
 
 class BeatingClock(FakeClock):

@@ -27,6 +27,7 @@ def proposal(**changes: Any) -> Proposal:
         "max_workers": 4,
         "repository": "/home/pat/shop",
         "roles": RoleCatalog(),
+        "sandbox": "no sandbox",
     }
     return Proposal(**{**fields, **changes})
 
@@ -50,7 +51,7 @@ def test_each_member_says_its_role_model_and_launcher() -> None:
 def test_the_limits_say_where_the_work_goes_and_that_bash_is_real() -> None:
     text = render(proposal())
     assert "branch leadhand/run_00000001 of /home/pat/shop, from commit 0123456789ab\n" in text
-    assert "at most 4 members at a time; bash is real" in text
+    assert "at most 4 members at a time; no sandbox" in text
 
 
 def test_edits_that_the_team_does_not_see_are_named() -> None:

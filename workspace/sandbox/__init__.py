@@ -1,0 +1,1 @@
+"""Commands of agents and repositories inside bubblewrap, and the way of their commits out of it."""
