@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 import anyio
 
 from agent_worker.briefing import briefing
+from agent_worker.while_kept import while_kept
 from coordination.errors import TeamError
 from coordination.liveness import LOOKS_PER_TTL
 from coordination.mail_lines import BRANCH_MOVED, UNDELIVERABLE
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from workspace.desk import Desk, Proof
 
 NO_ANSWER_NEEDED = TOLD_BY_HOST | {UNDELIVERABLE, BRANCH_MOVED}  # types of mail that nobody wrote
-P = ParamSpec("P")
-R = TypeVar("R")
 
 MERGE_LOOK_SECONDS = 0.1
 MERGE_PATIENCE_SECONDS = 5.0  # for the work of blockers to reach the run's branch; else it is merged in
@@ -105,7 +104,7 @@ class Assignment:
 
     async def take_up(self) -> Task | None:
         """The task that a former process of this name held goes on, its plan with it; None without one."""
-        return await self._keeping_lease(self._take_up)
+        return await while_kept(self._keeper, self._off_loop(self._take_up))
 
     def _take_up(self) -> Task | None:
         stores, claimant = self._stores, self._desk.claimant
@@ -126,7 +125,8 @@ class Assignment:
         )
 
     async def claim(self, task_id: str) -> str:
-        """The named task is this teammate's; returns its briefing."""
+        """The named task is this teammate's; returns its briefing. Raises TurnNotOver."""
+        self._desk.check_free()
         task = await self._off_loop(self._stores.tasks.claim, task_id, self._desk.claimant)
         return await self.brief(await self._sit_down(task))
 
@@ -149,7 +149,12 @@ class Assignment:
         while await self._off_loop(self._waits_for_merge, task) and anyio.current_time() < deadline:
             await self._pulse.wait(self._pulse.count, MERGE_LOOK_SECONDS)
         run = await self._off_loop(self._stores.runs.get, task.run or "")
-        return await self._keeping_lease(self._desk.sit_down, task, run)
+        try:
+            return await while_kept(self._keeper, self._off_loop(self._desk.sit_down, task, run))
+        except TeamError:
+            self._keeper.holds(None, None)
+            await self._off_loop(self._report_failed, task.id)
+            raise
 
     def _waits_for_merge(self, task: Task) -> bool:
         blockers = (self._stores.tasks.get(blocker) for blocker in task.blocked_by)
@@ -198,7 +203,7 @@ class Assignment:
             raise ToolFailure(
                 code="already_final", detail=f"{self.task.id} is {self.task.status} already; end your turn"
             )
-        done = await self._keeping_lease(self._hand_in, summary)
+        done = await while_kept(self._keeper, self._off_loop(self._hand_in, summary))
         await self._off_loop(self._tell, done, summary)
         if done.refused:
             raise ToolFailure(code="checks_failed", detail=str(done))
@@ -215,23 +220,6 @@ class Assignment:
                 self._report(task, "late_result", f"{task.subject} was handed in too late; see {branch}")
             raise
 
-    async def _keeping_lease(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """What `work` returns, done while the lease is kept; it raises errors as they are, not as a group."""
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._keep_lease)
-                done = await self._off_loop(work, *args, **kwargs)
-                group.cancel_scope.cancel()
-        except* TeamError as errors:
-            raise errors.exceptions[0] from None
-        return done
-
-    async def _keep_lease(self) -> None:
-        """Checks and set-up have deadlines of their own, so waiting for them is progress."""
-        while True:
-            self._keeper.checkpoint()
-            await anyio.sleep(self._keeper.interval)
-
     def _tell(self, done: HandedIn, summary: str) -> None:
         task = done.task
         failed = [check.name for check in done.refused]
@@ -244,7 +232,11 @@ class Assignment:
         if task.status is Status.COMPLETED:
             proof = "its checks passed" if verified else "it has no checks, so nothing proves it"
             self._report(task, "result", f"{task.subject}: {summary}\n({proof})")
-        elif task.status is Status.FAILED:
+        self._report_failed(task.id)
+
+    def _report_failed(self, task_id: str) -> None:
+        task = self._stores.tasks.get(task_id)
+        if task.status is Status.FAILED:
             self._report(task, "task_failed", f"{task.subject} has failed: {task.why}")
 
     async def ended_without(self) -> Task | None:

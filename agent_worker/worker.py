@@ -133,10 +133,10 @@ class Worker:
                 await self._idle(seen)
 
     async def _work_next(self) -> bool:
-        """A further task was taken, and worked on."""
-        if not await self._lookout.sees_lead():
-            return False
-        task = await self._taken(self._assignment.take_next)
+        """Its own task, as one that was claimed in answer to mail, or else a further one was worked on."""
+        task = None if self._is_final() else self._assignment.task
+        if task is None and await self._lookout.sees_lead():
+            task = await self._taken(self._assignment.take_next)
         if task:
             await self._work(task)
         return task is not None
@@ -172,6 +172,8 @@ class Worker:
             return False
         if any(map(_asks_for_an_answer, incoming)):
             await self._agent.run(incoming)
+            if self._is_final():
+                await self._assignment.leave()
         else:
             await self._agent.hear(incoming)
         return True

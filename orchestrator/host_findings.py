@@ -11,8 +11,8 @@ from coordination.finding import Finding, error
 from coordination.process import known_dead, pid_namespace, this_process
 from coordination.records import MemberState, Status
 from orchestrator.launchers.local import TEAMMATE
-from workspace.desk import tree_name
 from workspace.git import Git
+from workspace.tree_of_task import tree_name
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:

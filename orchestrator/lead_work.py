@@ -64,6 +64,7 @@ class LeadWork:
         return f"claimed {task_id}; work directory: {task}"
 
     def _claim(self, task_id: str) -> Path:
+        self._desk.check_free()
         tasks = self._stores.tasks
         busy = [task.owner for task in tasks.all(self._run) if task.status is Status.IN_PROGRESS]
         if busy:

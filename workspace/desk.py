@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -12,10 +10,9 @@ from msgspec import structs
 from coordination.errors import TeamError
 from coordination.records import CheckResult, Status, Task, TaskResult
 from workspace.checks import passed
-from workspace.git import UnknownCommit
-from workspace.git_directory import WorktreeBroken
 from workspace.submodules import SubmoduleEmpty
-from workspace.worktrees import CannotCombine, NestedRepository
+from workspace.tree_of_task import TreeOfTask
+from workspace.worktrees import NestedRepository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +45,17 @@ class LeaseBroken(TeamError):
     task: str
     why: str
     says = "Invalid task assignment {task}: {why}; stop working on it"
+
+
+@dataclass(eq=False)
+class TurnNotOver(TeamError):
+    """A finished task keeps its tree to the end of the turn, so no other can be claimed before."""
+
+    task: str
+    status: Status
+    says = (
+        "{task} is {status} and keeps its worktree to the end of this turn; end it before you claim another"
+    )
 
 
 @dataclass(eq=False)
@@ -105,11 +113,6 @@ def _refusal(task: Task, refused: tuple[CheckResult, ...]) -> str:
     return "\n\n".join(parts)
 
 
-def tree_name(task: Task) -> str:
-    """The name of the tree that the holder of the present token makes for itself."""
-    return f"{task.id}-{task.token}"
-
-
 def kept_branch(task: Task) -> str:
     """The branch that keeps the work done under the present token, whatever becomes of it."""
     return f"leadhand/{task.id}/{task.token}"
@@ -137,6 +140,7 @@ class Desk:
         self._team = team
         self._store = store
         self._trees = trees
+        self._tree_of = TreeOfTask(team, store, trees)
         self._verifier = verifier
         self._proof = proof
 
@@ -145,16 +149,17 @@ class Desk:
 
         The tree starts from the newest state of the run, with the work of blockers that is not
         merged yet and what a former holder had committed; the project runs in it. When it cannot be
-        made, the task is released, which is no attempt, and the error goes on.
+        made, the task is released, which is no attempt, or has failed where that would go on for ever;
+        the error goes on.
         """
         token = task.token or 0
         try:
-            path = self._make_tree(task, run)
+            path = self._tree_of.make(task, run)
             start = self._trees.head(path)
             self._make_ready(path, task)
             self._trees.finish(path)
         except TeamError as error:
-            self._store.release(task.id, token, f"no worktree could be made: {error}")
+            self._tree_of.give_up(task, error)
             raise
         self.task = self._store.bind(task.id, token, worktree=self._trees.recorded(path), base=start)
         return self.task
@@ -165,23 +170,10 @@ class Desk:
             self._setup.prepare(self._trees.git_at(path), task=task.id, checks=checks)
             self.variables = self._setup.variables(path, task.id)
 
-    def _make_tree(self, task: Task, run: Run) -> Path:
-        self._team.directory.check()  # git would make a tree in whatever stands in the place of the root
-        name, base = tree_name(task), self._trees.newest(run.branch, run.base)
-        blockers = [self._store.get(blocker) for blocker in task.blocked_by]
-        redone = {blocker.redo_of for blocker in blockers}  # what could not be merged, and was done again
-        unmerged = [blocker for blocker in blockers if not blocker.merged and blocker.id not in redone]
-        wanted = [blocker.commit for blocker in unmerged if blocker.commit]
-        former = (self._trees.last_commit(task.worktree) if task.worktree else None) or task.commit
-        if task.prepared and not former:
-            with suppress(WorktreeBroken):  # it is gone; the holder gets a fresh one as always
-                path = self._trees.path(PurePath(task.prepared).name)
-                self._trees.bring_up(path, base=base, also=wanted)
-                return path
-        if former:
-            with suppress(CannotCombine, UnknownCommit):  # it contradicts the newest state, or is gone
-                return self._trees.create(name, base=base, also=[*wanted, former], finished=False)
-        return self._trees.create(name, base=base, also=wanted, finished=False)
+    def check_free(self) -> None:
+        """A further task may be claimed. Raises TurnNotOver."""
+        if self.task and self.task.status.is_final:
+            raise TurnNotOver(task=self.task.id, status=self.task.status)
 
     def go_on(self, task: Task) -> None:
         """A task that was resumed under a new token is worked on again in the tree it has."""

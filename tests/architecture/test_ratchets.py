@@ -35,12 +35,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # An order to compact, beside that to interrupt (coordination/orders, `leadhand compact`).
 # Sub-agents (harness/subagents): the same loop once more, with what it shares with its caller named.
 # Commands run inside bubblewrap, and their commits come out checked: workspace/sandbox.
+# A task that nobody can begin fails in the end (workspace/tree_of_task), and the own task comes first.
 PACKAGES = {
     "coordination": 8380,
     "harness": 14925,
-    "workspace": 4880,
-    "agent_worker": 1842,
-    "orchestrator": 8875,
+    "workspace": 4924,
+    "agent_worker": 1870,
+    "orchestrator": 8876,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -160,6 +160,24 @@ def test_blockers_that_contradict_each_other_release_the_task_which_is_no_attemp
     assert after.why.startswith("no worktree could be made: ")
 
 
+@pytest.mark.parametrize("merges_come", [False, True])
+def test_work_that_never_fits_together_fails_the_task_instead_of_being_handed_round(
+    office: Office, *, merges_come: bool
+) -> None:  # W26
+    checks = ("fine",) if merges_come else ()
+    first, second = office.task("A", checks=checks), office.task("B", checks=checks)
+    third = office.task("C", blocked_by=(first.id, second.id))
+    office.does("alice", first, same="one", fine="yes")
+    office.does("bob", second, same="two", fine="yes")
+    desk = office.desk("carol")
+    for _ in range(third.max_attempts):
+        with pytest.raises(CannotCombine):
+            office.sits_down(desk, third)
+    after = office.store.get(third.id)
+    assert after.status is (Status.PENDING if merges_come else Status.FAILED)
+    assert "conflict in" in after.why
+
+
 def test_a_run_from_a_commit_that_is_gone_releases_the_task(office: Office) -> None:
     office.run = Run(id="run_00000001", goal="", branch="leadhand/none", base="0" * 40)
     task = office.task()

@@ -16,6 +16,7 @@ from tests.support.repository import Repository
 from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
 from tests.support.tools import call
 from tests.support.verifier import SlowVerifier
+from workspace.git import UnknownCommit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +68,18 @@ async def test_the_next_ready_task_is_taken_with_a_tree_and_a_briefing(
     assert (task.owner, task.status) == ("alice", Status.IN_PROGRESS)
     assert alice.on.cwd() == lead.team.root / (task.worktree or "")
     assert "fine: test -f fine.txt" in await alice.on.brief(task)
+
+
+async def test_the_lead_is_told_of_a_task_that_nobody_can_begin(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:  # W26
+    lead.runs.update(run.id, base="0" * 40)
+    task = puts_up(lead, run, max_attempts=1)
+    with pytest.raises(UnknownCommit):
+        await alice.on.take_next()
+    assert lead.tasks.get(task.id).status is Status.FAILED
+    assert [kind for kind, _ in alice.told_lead()] == ["task_failed"]
+    assert not alice.teammate.keeper.is_lost
 
 
 async def test_with_nothing_ready_nothing_is_taken(alice: TeammateUnderTest) -> None:

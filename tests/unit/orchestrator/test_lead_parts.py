@@ -129,15 +129,19 @@ async def test_a_lead_reads_the_persons_checkout_and_changes_nothing_there(
 
 async def test_a_lead_with_a_task_works_in_a_tree_of_its_own(
     team: Team, parts: LeadParts, conversation: Conversation
-) -> None:
-    task = puts_up(parts.stores, parts.opened.run)
+) -> None:  # T46
+    task, other = (puts_up(parts.stores, parts.opened.run, subject) for subject in "AB")
     await conversation.work.claim(task.id)
+    tree = conversation.work.cwd
     await said(conversation, "write_file", path="b.py", content="B = 1\n")
-    assert (conversation.work.cwd / "b.py").exists()
-    assert not (team.repository / "b.py").exists()
     assert "completed" in await conversation.work.complete("done")
+    await said(conversation, "write_file", path="c.py", content="C = 1\n")  # in the same turn
+    assert sorted(path.name for path in tree.glob("*.py")) == ["a.py", "b.py", "c.py"]
+    assert "[run/turn_not_over]" in await said(conversation, "claim_task", task_id=other.id)
     await conversation.work.end_turn()
     assert conversation.work.cwd == team.repository
+    assert sorted(path.name for path in team.repository.glob("*.py")) == ["a.py"]
+    assert "claimed" in await said(conversation, "claim_task", task_id=other.id)
 
 
 @pytest.mark.parametrize(
