@@ -6,6 +6,7 @@ import argparse
 import json
 import logging
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ from coordination.roster import GONE, Roster
 from coordination.runs import Runs
 from coordination.team_root import open_team
 from harness.catalogs import find_catalogs, pinned_catalogs
+from harness.mcp.sharing.link import Link
+from harness.mcp.transports import alone
 from harness.roles.catalog import TEAMMATE
 from harness.settings import load_settings
 from harness.stop_signals import ignore_stop_signals
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from coordination.records import Member
     from coordination.team_root import Team
+    from harness.mcp.transports import WayToShared
     from harness.settings import Settings
 
 FAILED = 1
@@ -93,9 +97,10 @@ def _digests(team: Team, settings: Settings) -> dict[str, str]:
     return run.digests if run else find_catalogs(team.repository, settings).pin(team.directory)
 
 
-def serve(team: Team, member: Member, settings: Settings, former: Member | None) -> None:
+def serve(team: Team, member: Member, settings: Settings, former: Member | None, shared: WayToShared) -> None:
     """The teammate lives until it is asked to stop; its name is then closed."""
     teammate = Teammate(team, member, settings, former)
+    teammate.shared = shared
     by_hand = member.launcher == "hand"
     why = "it failed; " + ("the terminal it was started in" if by_hand else "its log") + " says why"
     teammate.keeper.start()
@@ -116,6 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--role", default=TEAMMATE, help="of a member that nobody asked for before")
     parser.add_argument("--spawn-id", help="of the start that the lead recorded")
     parser.add_argument("--settings-on-stdin", action="store_true", help="settings as one JSON object")
+    parser.add_argument("--mcp-link", type=int, help="descriptor of the socket to shared MCP servers")
     options = parser.parse_args(arguments)
     ignore_stop_signals()  # until the teammate's own receiver hears them, which is soon
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
@@ -131,7 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.spawn_id is None:
             print(f"{member.name} is on the team at {team.root}; Ctrl-C stops it")  # noqa: T201 - somebody sits here
         code = FAILED
-        serve(team, member, settings, former)
+        with nullcontext(alone) if options.mcp_link is None else Link(options.mcp_link) as shared:
+            serve(team, member, settings, former, shared)
     except TeamError as error:
         print(f"leadhand worker: {error}", file=sys.stderr)  # noqa: T201 - its log, or the terminal it was started in
         return code

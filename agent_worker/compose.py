@@ -24,6 +24,7 @@ from coordination.task_refusals import Claimant
 from coordination.wakeup import Wakeup
 from harness.catalogs import pinned_catalogs
 from harness.extras import Extras
+from harness.mcp.transports import alone
 from harness.off_loop import OffLoop
 from harness.permissions.protected import is_secret
 from harness.pulse import Pulse
@@ -37,6 +38,7 @@ from workspace.workplace import Workplace
 if TYPE_CHECKING:
     from coordination.records import Member
     from coordination.team_root import Team
+    from harness.mcp.transports import WayToShared
     from harness.settings import Settings
     from harness.tool_pool import ToolPool
     from workspace.desk import Desk, Proof
@@ -52,6 +54,7 @@ class Teammate:
         self._team = team
         self._member = member
         self._former = former
+        self.shared: WayToShared = alone  # to MCP servers that the agents of this host have in common
         self._settings = settings
         self._incarnation = member.incarnation
         self._off_loop = OffLoop()
@@ -243,6 +246,7 @@ class Teammate:
             cwd=assignment.cwd,
             record=self.stores.events.record,
             role=self._member.role,
+            shared=self.shared,
         )
 
     def _present_run(self) -> str | None:

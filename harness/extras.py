@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from coordination.files import StateDirectory
     from harness.catalogs import Catalogs
     from harness.loop import Agent
+    from harness.mcp.transports import WayToShared
     from harness.settings import Settings
     from harness.tool import Record, Tool
     from harness.tool_pool import ToolPool
@@ -35,9 +36,13 @@ class Extras:
         agent: str,
         cwd: Callable[[], Path],
         record: Record,
+        shared: WayToShared,
         role: str | None = None,
     ) -> None:
-        """`role` is that of a teammate; a lead has none, and chooses among them. Raises RoleBroken."""
+        """`shared` is the way to MCP servers that agents of this host have in common.
+
+        `role` is that of a teammate; a lead has none, and chooses among them. Raises RoleBroken.
+        """
         self._agent: Agent | None = None
         self._role = catalogs.roles.role(role) if role else None
         self._about_roles = "" if role else catalogs.roles.section
@@ -50,7 +55,13 @@ class Extras:
             messages=lambda: self._agent.messages if self._agent else (),
         )
         self.servers = make_servers(
-            catalogs.configured, settings, directory, agent=agent, cwd=cwd, record=record
+            catalogs.configured,
+            settings,
+            directory,
+            agent=agent,
+            cwd=cwd,
+            record=record,
+            shared=shared,
         )
 
     @property

@@ -55,6 +55,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "mcp_connected": "connects the MCP server {server} (protocol {protocol}, {tools} tools)",
     "mcp_called": "calls {tool} of {server}: {outcome} ({reason})",
     "mcp_progress": "waits for {tool} of {server}: {progress}",
+    "mcp_broker_lost": "sees that the process with the shared MCP servers has ended; agents connect again",
     "skill_loaded": "loads the skill {skill} ({source})",
     "permission_asked": "needs your word for {tool}: {what} ({request})",
     "permission_unasked": "needs your word, but nobody can be asked: {tool}: {what}",

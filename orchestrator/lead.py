@@ -76,7 +76,8 @@ class Lead:
         opened, box = self._parts.opened, self._parts.settings.sandbox
         self._parts.stores.events.record("leads", term=opened.term, run=opened.run.id, sandbox=box)
         try:
-            await until_stopped(partial(self._lead_and_stop, conversation, incoming), self._heed)
+            work = partial(self._lead_and_stop, conversation, incoming)
+            await until_stopped(partial(self._parts.sharing.during, work), self._heed)
         except* TeamError as errors:
             raise first_of(errors) from None
         code, unasked = after_signal(self._code, self._stopped_by), "permission_unasked" in self._stream.heard

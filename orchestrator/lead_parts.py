@@ -34,6 +34,7 @@ from orchestrator.lead_mind import LeadMind, LimitWatch
 from orchestrator.lead_tooling import LeadTooling
 from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
+from orchestrator.sharing.sharing import Sharing, held_for
 from orchestrator.standing import Standing, standing
 from orchestrator.status import waiting_for_person
 from orchestrator.supervisor import Supervisor
@@ -80,9 +81,9 @@ class LeadParts:
         self.wakeup = Wakeup(opened.team, WATCHED)
         self.sweep = Sweep(self.background, ttl_seconds=settings.lease_ttl_seconds)
         self.catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
-        self.supervisor = Supervisor(
-            self.background, LocalLauncher(), settings=handed_on(settings, self.catalogs)
-        )
+        configured = self.catalogs.configured
+        self.sharing = Sharing(held_for(opened, settings, configured), self.stores.events.record)
+        self.supervisor = self._supervisor()
         self.host = HostOfLead(
             self.background,
             self.supervisor,
@@ -93,7 +94,7 @@ class LeadParts:
             confirmed=opened.run.workers if opened.run.confirmed else 0,
         )
         account = account_of(opened.team.directory, self._former_leads())
-        self._secrets = [*settings.secrets(), *secrets_of(self.catalogs.configured.values(), settings)]
+        self._secrets = [*settings.secrets(), *secrets_of(configured.values(), settings)]
         self.journal = mail_journal(opened.team, self.bearer, account, secrets=self._secrets)
         self.left = left_behind(
             opened.team.directory, account.journal, account.offset, path_of=layout.journal
@@ -104,6 +105,10 @@ class LeadParts:
         self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
         self.grounds = Grounds(opened, settings, self.background)
         self.limits = LimitWatch(opened, settings)
+
+    def _supervisor(self) -> Supervisor:
+        given = handed_on(self.settings, self.catalogs)
+        return Supervisor(self.background, LocalLauncher(), settings=given, link=self.sharing.link)
 
     def conversation(self, *, on_text: Callable[[str], None], person: Box | None = None) -> Conversation:
         """The agent of the lead; a person who sits at it is one of its boxes. Raises CredentialsMissing."""
@@ -159,6 +164,7 @@ class LeadParts:
             agent="lead",
             cwd=lambda: work.cwd,
             record=self.stores.events.record,
+            shared=self.sharing.of_lead,
         )
 
     def _subagents(self, mind: LeadMind, events: EventsAbout, desk: Desk, extras: Extras) -> Subagents:

@@ -60,7 +60,12 @@ def _row(look: Look, name: str, of: Configured) -> dict[str, Any]:
         return row
     where = " ".join([server.command, *server.args]) or server.url  # as written: no secret is filled in
     connecting = judge(look.policy, "connect_mcp", {"name": name}).verdict
-    return row | {"transport": str(server.transport), "starts": where, "connecting": str(connecting)}
+    return row | {
+        "transport": str(server.transport),
+        "starts": where,
+        "shared": server.share,
+        "connecting": str(connecting),
+    }
 
 
 def check(look: Look) -> list[dict[str, Any]]:

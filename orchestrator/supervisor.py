@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from coordination import layout
@@ -13,7 +13,8 @@ from orchestrator.launchers.launcher import StartOrder
 from orchestrator.stopping import ask_to_stop, end_process
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import socket
+    from collections.abc import Callable, Mapping, Sequence
 
     from coordination.records import Member
     from coordination.stores import Stores
@@ -26,22 +27,38 @@ LOOK_SECONDS = 0.1
 class Supervisor:
     """The members of one lead; an object belongs to one thread."""
 
-    def __init__(self, stores: Stores, launcher: Launcher, *, settings: Mapping[str, object]) -> None:
-        """`settings` are those that teammates get from the lead, credentials among them."""
+    def __init__(
+        self,
+        stores: Stores,
+        launcher: Launcher,
+        *,
+        settings: Mapping[str, object],
+        link: Callable[[str], socket.socket | None] = lambda _: None,
+    ) -> None:
+        """`settings` are those that teammates get from the lead, credentials among them.
+
+        `link` gives, for a name, the socket over which that member may ask for shared MCP servers.
+        """
         self._stores = stores
         self._team = stores.team
         self._launcher = launcher
         self._settings = settings
+        self._link = link
         self._started: dict[str, StartedProcess] = {}
 
     def launch(self, member: Member) -> None:
         """A process was started for the member, whose record is `starting`. Raises TermOver."""
         self._stores.check_term()
-        log = self._team.root / layout.process_log(member.name)
-        order = StartOrder(
-            name=member.name, spawn_id=member.spawn_id, root=self._team.root, log=log, settings=self._settings
-        )
-        self._started[member.name] = process = self._launcher.start(order)
+        with self._link(member.name) or nullcontext() as link:
+            order = StartOrder(
+                name=member.name,
+                spawn_id=member.spawn_id,
+                root=self._team.root,
+                log=self._team.root / layout.process_log(member.name),
+                settings=self._settings,
+                link=link.fileno() if link else None,
+            )
+            self._started[member.name] = process = self._launcher.start(order)
         self._stores.events.record("started", member=member.name, role=member.role, pid=process.pid)
 
     def living(self) -> list[Member]:

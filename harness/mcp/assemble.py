@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
     from coordination.files import StateDirectory
     from harness.mcp.config import Server
+    from harness.mcp.transports import WayToShared
     from harness.settings import Settings
     from harness.tool import Record, Tool
 
 SECRET_CHARACTERS = 6  # a shorter value of a variable is no secret, and would be found everywhere
 
 
-def make_servers(
+def make_servers(  # noqa: PLR0913 - the parts of one agent, named once
     configured: Mapping[str, Server],
     settings: Settings,
     directory: StateDirectory,
@@ -35,12 +36,14 @@ def make_servers(
     agent: str,
     cwd: Callable[[], Path],
     record: Record,
+    shared: WayToShared,
 ) -> Servers:
-    """The servers of the agent of this name, none of them connected; stdio ones start in `cwd`."""
+    """The servers of the agent of this name, none of them connected; its own ones start in `cwd`."""
     around = Surroundings(
         cwd=cwd,
         environment=lambda: tool_environment(passed=settings.environment_pass),
         open_log=lambda server: open_log(directory, server, agent),
+        shared=shared,
     )
     return Servers(
         configured,

@@ -57,6 +57,7 @@ class Server:
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: float | None = None  # of one call
     disabled: bool = False
+    share: bool = False  # one connection for all agents of a host
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +114,7 @@ def _server(name: str, raw: Any, warnings: list[Note]) -> Server:  # noqa: ANN40
         headers={} if is_local else _mapping(name, raw, "headers"),
         timeout_seconds=_timeout(name, raw, warnings),
         disabled=raw.get("disabled") is True or raw.get("enabled") is False,
+        share=_share(name, raw, default=not is_local),
     )
 
 
@@ -184,6 +186,13 @@ def _mapping(name: str, raw: dict[str, Any], key: str) -> dict[str, str]:
         if not isinstance(item, str):
             raise _Unusable("value-not-string", f"{name}: {of} in {key} is no text; put it in quotes")
     return dict(value)
+
+
+def _share(name: str, raw: dict[str, Any], *, default: bool) -> bool:
+    value = raw.get("share", default)
+    if not isinstance(value, bool):
+        raise _Unusable("share-not-boolean", f"{name}: share is true or false")
+    return value
 
 
 def _timeout(name: str, raw: dict[str, Any], warnings: list[Note]) -> float | None:

@@ -12,7 +12,6 @@ import anyio
 
 from coordination.errors import TeamError
 from harness.mcp.calls import Answer, Call, Calls
-from harness.mcp.config import Transport
 from harness.mcp.failures import failures, leaf
 from harness.mcp.listing import Listed, follow, list_tools
 from harness.mcp.transports import Surroundings, transport
@@ -102,7 +101,7 @@ class Connection:
         self._stale = anyio.Event()  # the tools may have changed
         self._calls: Calls | None = None
         self._failures = 0  # in a row
-        self._home: Path | None = None  # where its process was started
+        self._home: Path | None = None  # where its own process was started
 
     async def run(self) -> None:
         """The connection lives until it is closed, cancelled, or fails for good; raises nothing else."""
@@ -147,8 +146,8 @@ class Connection:
         with anyio.CancelScope() as limit:
             limit.deadline = anyio.current_time() + self._limits.connect_seconds
             try:
-                self._home = self._around.cwd() if self.server.transport is Transport.STDIO else None
                 async with self._client(wire) as client:
+                    self._home = wire.home
                     self.tools = await list_tools(client, wire)
                     limit.deadline, was_ready = inf, True
                     self._introduce(client)

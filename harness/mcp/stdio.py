@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -17,24 +16,21 @@ import psutil
 from coordination.child import end_group
 from coordination.clock import SystemClock
 from coordination.errors import TeamError
+from harness.mcp.lines import GONE, Lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
     from anyio.abc import Process
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.client._transport import TransportStreams
-    from mcp.shared.message import SessionMessage
 
     from harness.mcp.wire import Wire
 
 EXIT_SECONDS = 2.0  # that a server may take to end once its input is closed
 KILL_SECONDS = 1.0  # between TERM and KILL after that
 LOOK_SECONDS = 0.25  # how late the end of a server is noticed whose children keep its output open
-LINE_BYTES = 32_000_000  # of one message; a longer one is no answer to a conversation
 MARK = "LEADHAND_MCP_SERVER"  # in the environment of a server and of all that it starts
-GONE = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
 
 # A child of the shell waits for the end of our pipe, which comes with our end however we die, and takes
 # the whole group along. The pipe is opened by its name, since a shell may know one digit only.
@@ -84,20 +80,22 @@ async def stdio(server: ServerProcess, wire: Wire, log: int) -> AsyncIterator[Tr
         raise
     finally:
         os.close(leash)
-    line = _Line(process, wire, log)
+    assert process.stdout
+    assert process.stdin
+    lines = Lines(process.stdout, process.stdin, wire, log)
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(line.read)
-            group.start_soon(line.write)
-            group.start_soon(line.watch)
+            group.start_soon(lines.read)
+            group.start_soon(lines.write)
+            group.start_soon(_watch, process, lines)
             try:
-                yield line.incoming, line.outgoing
+                yield lines.incoming, lines.outgoing
             finally:
                 with anyio.CancelScope(shield=True):
                     await _end(process, mark)
                 group.cancel_scope.cancel()
     finally:
-        line.close()
+        lines.close()
         os.close(held)
 
 
@@ -112,77 +110,12 @@ def _found(server: ServerProcess) -> str:
     return found
 
 
-class _Line:
-    """The pipes of one process as streams of messages."""
-
-    def __init__(self, process: Process, wire: Wire, log: int) -> None:
-        self._process = process
-        self._wire = wire
-        self._log = log
-        self._read: MemoryObjectSendStream[SessionMessage | Exception]
-        self._read, self.incoming = anyio.create_memory_object_stream[Any](0)
-        self._written: MemoryObjectReceiveStream[SessionMessage]
-        self.outgoing, self._written = anyio.create_memory_object_stream[Any](0)
-
-    async def read(self) -> None:
-        """Whole lines become messages until the output ends."""
-        assert self._process.stdout
-        buffer = b""
-        async with self._read:
-            with suppress(*GONE):
-                async for chunk in self._process.stdout:
-                    *lines, buffer = (buffer + chunk).split(b"\n")
-                    for text in filter(bytes.strip, lines):
-                        await self._take(text)
-                    if len(buffer) > LINE_BYTES:
-                        self._note(b"leadhand: a message was longer than allowed; the connection is closed")
-                        break
-        self._wire.ended.set()
-
-    async def _take(self, text: bytes) -> None:
-        from mcp.shared.message import SessionMessage  # noqa: PLC0415 - over a second, for a connection only
-        from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415 - likewise
-
-        try:
-            raw = json.loads(text)
-        except ValueError:  # a banner, a stray print: no harm to the messages around it
-            self._note(text)
-            return
-        if not self._wire.received(raw):
-            return
-        try:
-            message = jsonrpc_message_adapter.validate_json(text, by_name=False)
-        except ValueError:
-            self._note(text)
-            return
-        await self._read.send(SessionMessage(message))
-
-    async def write(self) -> None:
-        """Messages become lines until there is no more to send, or nobody reads."""
-        assert self._process.stdin
-        with suppress(*GONE):
-            async for item in self._written:
-                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                self._wire.sent(json.loads(text))
-                await self._process.stdin.send(text.encode() + b"\n")
-        await self._read.aclose()
-
-    async def watch(self) -> None:
-        """The end of the process is the end of the stream, even if a child of it holds its output open."""
-        while self._process.returncode is None:  # noqa: ASYNC110 - asyncio's own wait waits for the pipes too
-            await anyio.sleep(LOOK_SECONDS)
-        await anyio.sleep(LOOK_SECONDS)  # what it said last is still read
-        await self._read.aclose()
-        self._wire.ended.set()
-
-    def close(self) -> None:
-        """Whoever still holds an end of the streams finds it closed."""
-        for stream in (self._read, self.incoming, self.outgoing, self._written):
-            stream.close()
-
-    def _note(self, text: bytes) -> None:
-        with suppress(OSError):  # the log is a courtesy
-            os.write(self._log, text + b"\n")
+async def _watch(process: Process, lines: Lines) -> None:
+    """The end of the process is the end of the stream, even if a child of it holds its output open."""
+    while process.returncode is None:  # noqa: ASYNC110 - asyncio's own wait waits for the pipes too
+        await anyio.sleep(LOOK_SECONDS)
+    await anyio.sleep(LOOK_SECONDS)  # what it said last is still read
+    await lines.end()
 
 
 async def _end(process: Process, mark: str) -> None:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.mcp.config import Transport
+from harness.mcp.sharing.link import shared
 from harness.mcp.stdio import ServerProcess, stdio
 from harness.mcp.wire import TappedReads, TappedWrites
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
     from pathlib import Path
 
     import httpx2
+    from anyio.abc import SocketStream
     from mcp.client._transport import TransportStreams
 
     from harness.mcp.config import Server
     from harness.mcp.wire import Wire
+
+    # By server, a stream to it through the broker of the host; None where there is no broker to ask.
+    WayToShared = Callable[[str], Awaitable[SocketStream | None]]
 
 HTTP_SECONDS = 30.0  # for connecting and sending
 SILENCE_SECONDS = 300.0  # between two pieces of a response; calls have limits of their own
@@ -29,6 +34,10 @@ def _discard(server: str) -> int:  # noqa: ARG001 - the shape of an opener of lo
     return os.open(os.devnull, os.O_WRONLY)
 
 
+async def alone(server: str) -> None:
+    """There is no broker."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """What servers are started in."""
@@ -36,11 +45,23 @@ class Surroundings:
     cwd: Callable[[], Path]  # asked at each start: the tree of a task may change
     environment: Callable[[], Mapping[str, str]]  # all that they may see beside their own entries
     open_log: Callable[[str], int] = field(default=_discard)  # by server, a descriptor to write to
+    shared: WayToShared = field(default=alone)
 
 
 @asynccontextmanager
 async def transport(server: Server, around: Surroundings, wire: Wire) -> AsyncIterator[TransportStreams]:
-    """The streams to the server, of which `wire` sees everything. Raises CommandMissing, OSError."""
+    """The streams to the server; `wire` sees everything. Raises CommandMissing, NotShared, OSError."""
+    if server.share and (stream := await around.shared(server.name)):
+        with _log(server, around) as log:
+            async with shared(server, stream, wire, log) as streams:
+                yield streams
+    else:
+        async with _own(server, around, wire) as streams:
+            yield streams
+
+
+@asynccontextmanager
+async def _own(server: Server, around: Surroundings, wire: Wire) -> AsyncIterator[TransportStreams]:
     match server.transport:
         case Transport.STDIO:
             async with _process(server, around, wire) as streams:
@@ -62,16 +83,23 @@ async def transport(server: Server, around: Surroundings, wire: Wire) -> AsyncIt
 
 @asynccontextmanager
 async def _process(server: Server, around: Surroundings, wire: Wire) -> AsyncIterator[TransportStreams]:
+    wire.home = around.cwd()
     process = ServerProcess(
         command=server.command,
         args=server.args,
         env={**around.environment(), **server.env},
-        cwd=around.cwd() / server.cwd,
+        cwd=wire.home / server.cwd,
     )
-    log = around.open_log(server.name)
-    try:
+    with _log(server, around) as log:
         async with stdio(process, wire, log) as streams:
             yield streams
+
+
+@contextmanager
+def _log(server: Server, around: Surroundings) -> Iterator[int]:
+    log = around.open_log(server.name)
+    try:
+        yield log
     finally:
         os.close(log)
 

@@ -10,6 +10,7 @@ import anyio
 from harness.mcp.outcome import Kind, classify
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from mcp.client._transport import ReadStream, WriteStream
@@ -39,6 +40,7 @@ class Wire:
         self._listings: dict[object, object] = {}  # ids of requests for tools, and the page they asked for
         self.pages: dict[object, Any] = {}  # by page, the newest raw response
         self.is_relayed = False  # responses come through a transport that makes some up itself
+        self.home: Path | None = None  # where the process was started that this connection has for itself
         self.ended = anyio.Event()  # nothing comes any more
 
     def open(self, call_id: str) -> Exchange:

@@ -98,7 +98,7 @@ def _text(rows: list[dict[str, Any]], notes: list[str]) -> str:
 def _lines(row: dict[str, Any]) -> list[str]:
     state = row.get("health") or row["status"]
     lines = [f"{row['name']:<20} {state:<9} {row.get('transport', '-'):<6} {row.get('starts', '')}"]
-    lines[0] += f"  ({row['source']})"
+    lines[0] += f"  ({row['source']}{', shared' if row.get('shared') else ''})"
     if "server" in row:
         lines.append(f"    {row['server']}, protocol {row['protocol']}, {len(row['tools'])} tools")
         for tool in row["tools"]:

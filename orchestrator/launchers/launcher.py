@@ -19,6 +19,7 @@ class StartOrder:
     root: Path  # of the team
     log: Path  # where what it prints goes
     settings: Mapping[str, object]  # values of the lead that are not in the team root; credentials among them
+    link: int | None = None  # descriptor of the socket over which it asks for shared MCP servers
 
 
 class StartedProcess(Protocol):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from orchestrator.launchers.launcher import StartOrder
 
 TEAMMATE = "agent_worker"  # the module that a teammate process runs
+BROKER = "orchestrator.sharing.broker"
 COMMAND = "orchestrator.cli.main"  # and that of a command
 PASSED = ("XDG_CONFIG_HOME", CLOCKS_VARIABLE)  # where the person's answers lie, and the clocks of `chaos`
 
@@ -90,17 +91,35 @@ class LocalLauncher:
     def start(self, order: StartOrder) -> LocalProcess:
         """Settings go through the child's standard input, so that no argument or variable shows a key."""
         command = [*teammate_command(order.root, order.name), "--spawn-id", order.spawn_id]
-        with order.log.open("ab") as log:
-            process = subprocess.Popen(
-                [*command, "--settings-on-stdin"],
-                cwd=order.root,
-                env=tool_environment(passed=PASSED),
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C in the lead's terminal is the lead's to handle
-            )
-        if process.stdin is not None:
-            with suppress(BrokenPipeError), process.stdin as pipe:  # it died at once: the roster will tell
-                pipe.write(json.dumps(dict(order.settings)).encode())
-        return LocalProcess(process)
+        command.append("--settings-on-stdin")
+        if order.link is not None:
+            command += ["--mcp-link", str(order.link)]
+        passed = () if order.link is None else (order.link,)
+        return _start(command, order.settings, cwd=order.root, log=order.log, passed=passed)
+
+
+def start_broker(given: Mapping[str, object], control: int, *, root: Path, log: Path) -> LocalProcess:
+    """A running holder of shared MCP servers that has this end of a socket to its lead."""
+    command = [sys.executable, "-P", "-m", BROKER, "--team", str(root), "--control", str(control)]
+    return _start(command, given, cwd=root, log=log, passed=(control,))
+
+
+def _start(
+    command: Sequence[str], given: Mapping[str, object], *, cwd: Path, log: Path, passed: Sequence[int]
+) -> LocalProcess:
+    """A process of ours that reads what it is given on its standard input."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=tool_environment(passed=PASSED),
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,  # Ctrl-C in the lead's terminal is the lead's to handle
+            pass_fds=passed,
+        )
+    if process.stdin is not None:
+        with suppress(BrokenPipeError), process.stdin as pipe:  # it died at once: the roster will tell
+            pipe.write(json.dumps(dict(given)).encode())
+    return LocalProcess(process)

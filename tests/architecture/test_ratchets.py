@@ -36,12 +36,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Sub-agents (harness/subagents): the same loop once more, with what it shares with its caller named.
 # Commands run inside bubblewrap, and their commits come out checked: workspace/sandbox.
 # A task that nobody can begin fails in the end (workspace/tree_of_task), and the own task comes first.
+# One connection to an MCP server for all agents of a host (harness/mcp/sharing, orchestrator/sharing).
 PACKAGES = {
     "coordination": 8380,
-    "harness": 14925,
+    "harness": 15632,
     "workspace": 4924,
-    "agent_worker": 1870,
-    "orchestrator": 8876,
+    "agent_worker": 1888,
+    "orchestrator": 9226,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -16,7 +16,7 @@ from harness.mcp.config import Server, Transport
 from harness.mcp.connection import Limits
 from harness.mcp.seen import SeenByNobody
 from harness.mcp.servers import Servers
-from harness.mcp.transports import Surroundings
+from harness.mcp.transports import Surroundings, alone
 from harness.tools.mcp import connect_mcp
 from tests.support.tools import Trail, call, pool
 
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from harness.mcp.seen import Seen
+    from harness.mcp.transports import WayToShared
     from harness.tool import Guard
     from harness.tool_pool import ToolPool
 
 FAULTY = Path(__file__).parent / "servers" / "faulty.py"
 
 
-def faulty(name: str = "faulty", *words: str, seconds: float | None = None, **env: str) -> Server:
+def faulty(
+    name: str = "faulty", *words: str, seconds: float | None = None, share: bool = False, **env: str
+) -> Server:
     """The server with these faults."""
     return Server(
         name=name,
@@ -39,6 +42,7 @@ def faulty(name: str = "faulty", *words: str, seconds: float | None = None, **en
         args=(str(FAULTY), *words),
         env=env,
         timeout_seconds=seconds,
+        share=share,
     )
 
 
@@ -75,6 +79,7 @@ async def agent(
     variables: Mapping[str, str] | None = None,
     cwd: Callable[[], Path] | None = None,
     connect_seconds: float = 20,
+    shared: WayToShared = alone,
 ) -> AsyncIterator[Agent]:
     """Servers that can be connected; afterwards they have ended."""
     trail = Trail()
@@ -83,6 +88,7 @@ async def agent(
         cwd=cwd or (lambda: place),
         environment=lambda: {"PATH": os.environ["PATH"]},
         open_log=lambda _: os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+        shared=shared,
     )
     made = Servers(
         {server.name: server for server in servers},

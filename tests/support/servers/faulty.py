@@ -31,6 +31,7 @@ TOOLS = [
     {"name": "fails", "description": "Fails.", "inputSchema": OBJECT},
     {"name": "raw", "description": "Answers with what it is given.", "inputSchema": {"type": "object"}},
     {"name": "slow", "description": "Takes seconds.", "inputSchema": {"type": "object"}},
+    {"name": "hang", "description": "Never answers.", "inputSchema": OBJECT},
     {"name": "die", "description": "Dies.", "inputSchema": OBJECT},
     {"name": "huge", "description": "Says much.", "inputSchema": OBJECT},
     {"name": "image", "description": "Shows.", "inputSchema": OBJECT},
@@ -64,14 +65,25 @@ def listed(cursor: str | None) -> dict[str, Any]:
     return {"tools": page, **({"nextCursor": str(start + 20)} if start + 20 < len(names) else {})}
 
 
-def call(identity: Any, name: str, given: dict[str, Any]) -> None:
+def note(message: dict[str, Any]) -> None:
+    """For a test that wants to know what came."""
+    if "NOTES" in os.environ:
+        with Path(os.environ["NOTES"]).open("a") as notes:
+            notes.write(json.dumps(message) + "\n")
+
+
+def call(identity: Any, name: str, given: dict[str, Any], token: Any) -> None:
+    for step in range(given.get("steps", 0)):
+        progress = {"progressToken": token, "progress": step + 1, "message": f"step {step + 1}"}
+        say({"method": "notifications/progress", "params": progress})
     match name:
+        case "hang":
+            pass
         case "raw":
             print(json.dumps(given["response"]).replace('"$id"', json.dumps(identity)), flush=True)
         case "slow":
-            token = given.get("token")
             time.sleep(given.get("seconds", 30))
-            say({"id": identity, "result": text(f"slept {token}")})
+            say({"id": identity, "result": text(f"slept {given.get('token')}")})
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
         case "huge":
@@ -103,6 +115,7 @@ def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
         identity, method, params = message.get("id"), message.get("method"), message.get("params") or {}
+        note(message)
         if "silent" in WORDS or identity is None or method is None:
             continue
         if method == "initialize":
@@ -112,7 +125,8 @@ def main() -> None:
         elif method == "tools/list":
             say({"id": identity, "result": listed(params.get("cursor"))})
         elif method == "tools/call":
-            call(identity, params["name"], params.get("arguments") or {})
+            token = (params.get("_meta") or {}).get("progressToken")
+            call(identity, params["name"], params.get("arguments") or {}, token)
         else:
             say({"id": identity, "error": {"code": -32601, "message": "no such method"}})
     while "stubborn" in WORDS:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.mcp.config import Entry, Server, expand, variables_of
+from harness.mcp.config import Entry, Server, expand, read_entry, variables_of
 from harness.mcp.config_file import Configuration, merge, read_configuration, servers_from_json
 from harness.mcp.names import Origin, name_all, name_of
 
@@ -131,3 +131,20 @@ def test_a_server_whose_tools_could_pass_for_those_of_another_is_refused() -> No
     merged = merge([mine, theirs])
     assert [note.code for note in merged.servers["a__b"].entry.errors] == ["name-ambiguous"]
     assert list(merged.to_json()) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "share"),
+    [
+        ({"command": "a"}, False),
+        ({"command": "a", "share": True}, True),
+        ({"type": "http", "url": "http://x"}, True),
+        ({"type": "sse", "url": "http://x", "share": False}, False),
+        ({"command": "a", "share": "yes"}, None),
+    ],
+)
+def test_what_goes_over_http_is_shared_and_what_is_started_only_if_asked_for(
+    raw: dict[str, Any], *, share: bool | None
+) -> None:
+    found = read_entry("one", raw).server
+    assert (found.share if found else None) is share

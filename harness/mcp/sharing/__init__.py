@@ -1,0 +1,1 @@
+"""One connection to a server for all agents of a host."""

@@ -1,0 +1,56 @@
+"""Real teammates with one MCP server between them, asked and allowed as a team."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process.test_questions import request_of
+from tests.support.mcp import FAULTY, processes_with
+
+if TYPE_CHECKING:
+    from tests.process.conftest import Stages
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
+
+CALLS_ONCE = """
+  - when: {tools_called: ^$}
+    call: {connect_mcp: {name: faulty}}
+  - when: {tools_called: ^connect_mcp$}
+    call: {mcp__faulty__echo: {say: hello}}
+  - when: {tools_called: ^connect_mcp mcp__faulty__echo$, last_result: verify_business}
+    call: {complete_task: {summary: it said hello}}
+  - say: I may not.
+"""
+
+
+def test_two_teammates_call_one_shared_tool_once_each_under_one_standing_answer(staged: Stages) -> None:
+    stage = staged(CALLS_ONCE, LEADHAND_PERMISSIONS_ALLOW="connect_mcp(faulty)")
+    stage.init()
+    notes, configured = stage.place / "notes", stage.place / "mcp.json"
+    entry = {"command": sys.executable, "args": [str(FAULTY)], "env": {"NOTES": str(notes)}, "share": True}
+    configured.write_text(json.dumps({"mcpServers": {"faulty": entry}}))
+    follow = stage.start("approvals", "--follow", "--json")
+    stage.wait(lambda: any((stage.root / ".team/approvers").glob("*.json")), "somebody who looks")
+    run = stage.start_tasks(
+        *({"key": key, "subject": key, "checks": ["any"]} for key in "ab"),
+        workers=2,
+        options=("--json", "--mcp-config", str(configured)),
+    )
+    assert stage.leadhand("approve", request_of(stage), "--for-team").code == 0
+    assert run.end().code == 0
+    workers = {f"worker-{n}" for n in (1, 2)}
+    called = stage.events("mcp_called", tool="echo", outcome="verify_business")
+    assert sorted(event["who"].partition("~")[0] for event in called) == sorted(workers)
+    relayed = stage.events("mcp_relayed", tool="echo", ended="answered")
+    assert {event["member"] for event in relayed} == workers
+    methods = [json.loads(line)["method"] for line in notes.read_text().splitlines()]
+    assert (methods.count("initialize"), methods.count("tools/call")) == (1, 2)
+    [standing] = json.loads(stage.leadhand("approvals", "--json").out)["standing"]
+    assert (standing["tool"], standing["allow"]) == ("mcp__faulty__echo", True)
+    assert not processes_with(str(FAULTY))
+    follow.signal(signal.SIGTERM).end()
