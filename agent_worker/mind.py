@@ -11,6 +11,8 @@ from coordination.records import MemberState
 from harness.assembly import agent_settings, make_compactor, make_model
 from harness.budget import Budget
 from harness.loop import Agent
+from harness.memory.assemble import make_memory
+from harness.memory.keeper import Rememberer
 from harness.prompt import Role, Situation, system_prompt
 from harness.results import ResultFiles
 from harness.throttle import Throttle
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from harness.extras import Extras
     from harness.journal import Journal
     from harness.loop import Inbox
+    from harness.memory.keeper import MemoryKeeper
     from harness.off_loop import OffLoop
     from harness.recovery import Waiting
     from harness.settings import Settings
@@ -113,7 +116,23 @@ class Mind:
             on_text=lambda _: self._keeper.checkpoint(),
             stopping=stopping,
         )
+        self._agent.memory = self._memory()
         return self._agent
+
+    def _memory(self) -> MemoryKeeper:
+        """The team's memory; a teammate adds to it and leaves its order to the lead."""
+        team, settings = self._stores.team, self._settings
+        who = Rememberer(
+            bearer=self._bearer,
+            model=settings.memory_model or self._member.model or settings.model_id or "",
+            leads=False,
+            work=self.events.work,
+            secrets=settings.secrets(),
+            on_text=self._keeper.checkpoint,
+        )
+        return make_memory(
+            who, settings, self.model, directory=team.directory, clock=team.clock, events=self.events
+        )
 
     async def note_todos(self, todos: list[dict[str, Any]]) -> None:
         """The todo list is durable."""

@@ -51,13 +51,13 @@ class Recorder(Protocol):
 class EventsAbout:
     """The audit trail of one agent; its lines also say which work they belong to."""
 
-    def __init__(self, log: Recorder, work: Callable[[], Mapping[str, object]]) -> None:
+    def __init__(self, log: Recorder, work: Callable[[], Mapping[str, str | None]]) -> None:
         self._log = log
-        self._work = work
+        self.work = work
 
     def record(self, action: str, /, **fields: object) -> None:
         """As `EventLog.record`."""
-        self._log.record(action, **(dict(self._work()) | fields))
+        self._log.record(action, **(dict(self.work()) | fields))
 
 
 class EventTail:

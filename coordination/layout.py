@@ -35,8 +35,12 @@ PINNED = ".team/pinned"
 SEEN_TOOLS = ".team/seen-tools"
 THROTTLE = ".team/throttle"
 WORKTREES = ".worktrees"
+MEMORY = ".memory"
+REPLACED_MEMORY = ".memory/replaced"
+MEMORY_INDEX = ".memory/INDEX.md"
+CONSOLIDATED = ".memory/consolidated.json"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
-TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES)
+TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES, MEMORY)
 SECOND_LEVEL = (
     *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, APPROVERS, RUNS, BACKGROUND, SCHEDULE, PAUSE),
     *(EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED, SEEN_TOOLS),
@@ -175,6 +179,16 @@ def pinned(digest: str) -> str:
 def seen_tool(name: str) -> str:
     """What the tool of an MCP server said of itself, by the name that it is offered under."""
     return f"{SEEN_TOOLS}/{name}.json"
+
+
+def memory(file: str) -> str:
+    """A record of what the team remembers."""
+    return f"{MEMORY}/{file}"
+
+
+def replaced_memory(file: str) -> str:
+    """A record that was merged into another one."""
+    return f"{REPLACED_MEMORY}/{file}"
 
 
 def report(run: str) -> str:

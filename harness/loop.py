@@ -18,9 +18,10 @@ from harness.turn import Ended, Turn, TurnOutcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from harness.context.compactor import Compactor
+    from harness.context.compactor import Compactor, Events
     from harness.hooks.turn import TurnHooks
     from harness.journal import Journal
+    from harness.memory.keeper import MemoryKeeper
 
 WINDOW_FULL = "model_context_window_exceeded"  # of a reply that ended because the window was full
 REMINDED_AFTER = 3  # batches of results without a todo list
@@ -81,14 +82,6 @@ class Pool(Protocol):
         ...
 
 
-class Events(Protocol):
-    """The audit trail."""
-
-    def record(self, action: str, /, **fields: object) -> None:
-        """One line, not synced."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class AgentSettings:
     """What an agent is run with."""
@@ -127,6 +120,7 @@ class Agent:
         self._on_text = on_text
         self.stopping = stopping
         self.hooks: TurnHooks | None = None  # of the person, around its turns
+        self.memory: MemoryKeeper | None = None  # of the team
         self.distrusted: list[str] = []  # what the running calls bring from elsewhere, in words
         self.conversation = conversation or Conversation()
 
@@ -173,7 +167,10 @@ class Agent:
             if refused:
                 return Turn().outcome(Ended.STOPPED, refused)
         await self._take_in(incoming)
-        return await self._rounds(Turn())
+        outcome = await self._rounds(Turn())
+        if self.memory and not self.stopping():
+            await self.memory.turn_over(outcome, self.conversation)
+        return outcome
 
     async def _rounds(self, turn: Turn) -> TurnOutcome:
         while True:
@@ -275,7 +272,9 @@ class Agent:
 
     async def _take_in(self, incoming: Sequence[Incoming]) -> None:
         if incoming:
-            await self._write([(item.kind, {"text": item.text, **item.journal}) for item in incoming])
+            recalled = await self.memory.recall(incoming, self.conversation) if self.memory else []
+            items = [*incoming, *recalled]
+            await self._write([(item.kind, {"text": item.text, **item.journal}) for item in items])
             await self._inbox.settle()
 
     async def _close_open_calls(self) -> None:

@@ -12,6 +12,7 @@ from harness.context.settings import ContextSettings
 from harness.hooks.settings import HookSettings
 from harness.instructions.settings import InstructionSettings
 from harness.mcp.settings import McpSettings
+from harness.memory.settings import MemorySettings
 from harness.model_settings import ModelSettings
 from harness.permissions.settings import PermissionSettings
 from harness.roles.settings import MemberSettings
@@ -54,6 +55,7 @@ class Settings(
     HookSettings,
     InstructionSettings,
     McpSettings,
+    MemorySettings,
     MemberSettings,
     ModelSettings,
     PermissionSettings,

@@ -27,6 +27,7 @@ class TurnOutcome:
     """What became of a turn."""
 
     text: str  # the last words of the model
+    said: tuple[str, ...] = ()  # all of them, in order
     rounds: int
     usage: Usage
     ended: Ended
@@ -42,14 +43,20 @@ class Turn:
         self.continuations = 0
         self.vetoes = 0  # of hooks, to its end
         self._usage = Usage()
-        self._text = ""
+        self._said: list[str] = []
 
     def add(self, reply: Reply) -> None:
         self.rounds += 1
         self._usage += reply.usage
-        self._text = reply.text or self._text
+        self._said += [reply.text] if reply.text else []
 
     def outcome(self, ended: Ended, why: str = "", error: TeamError | None = None) -> TurnOutcome:
         return TurnOutcome(
-            text=self._text, rounds=self.rounds, usage=self._usage, ended=ended, why=why, error=error
+            text=self._said[-1] if self._said else "",
+            said=tuple(self._said),
+            rounds=self.rounds,
+            usage=self._usage,
+            ended=ended,
+            why=why,
+            error=error,
         )

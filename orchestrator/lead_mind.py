@@ -11,6 +11,8 @@ from coordination.records import MemberState
 from harness.assembly import make_compactor, make_model
 from harness.budget import Budget, Stopwatch
 from harness.limits import Spent, reached
+from harness.memory.assemble import make_memory
+from harness.memory.keeper import Rememberer
 from harness.results import ResultFiles
 from harness.throttle import Throttle
 from orchestrator.briefs import present_state
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
     from harness.context.compactor import Compactor
     from harness.loop import Agent
+    from harness.memory.keeper import MemoryKeeper
     from harness.metered_model import MeteredModel
     from harness.off_loop import OffLoop
     from harness.recovery import Waiting
@@ -61,6 +64,7 @@ class LeadMind:
         self._stores = stores
         self._off_loop = off_loop
         self._bearer = layout.bearer("lead", opened.term)
+        self._events = events
         self.agent: Agent | None = None
         team = opened.team
         self.model: MeteredModel = make_model(
@@ -84,6 +88,20 @@ class LeadMind:
     def messages(self) -> Sequence[dict[str, Any]]:
         """What the model has seen and said."""
         return self.agent.messages if self.agent else ()
+
+    def memory(self, secrets: Sequence[str]) -> MemoryKeeper:
+        """The team's memory, which a lead also keeps in order."""
+        team, settings = self._opened.team, self._settings
+        who = Rememberer(
+            bearer=self._bearer,
+            model=settings.memory_model or self._opened.run.model or settings.model_id or "",
+            leads=True,
+            work=self._events.work,
+            secrets=secrets,
+        )
+        return make_memory(
+            who, settings, self.model, directory=team.directory, clock=team.clock, events=self._events
+        )
 
     async def note_todos(self, todos: list[dict[str, Any]]) -> None:
         """The todo list is durable."""

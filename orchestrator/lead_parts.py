@@ -139,6 +139,7 @@ class LeadParts:
             on_text=on_text,
         )
         agent.hooks = tooling.turn_hooks()
+        agent.memory = mind.memory(self._secrets)
         extras.join(agent, pool)
         subagents.join(agent, tooling.behind_gates, self._until_on)
         return Conversation(agent=agent, work=work, jobs=jobs, news=news, extras=extras)

@@ -29,6 +29,7 @@ class Conversation:
         self.unanswered: list[str] = []  # mail that the model has not answered yet
         self.characters = 0  # of the messages; an image counts as what it costs
         self.untrusted = ""  # what came into it that neither the team nor the person wrote; it stays
+        self.recalled: list[str] = []  # ids of records of the memory that it holds
         self.marked: set[str] = set()  # who sent mail from a conversation that holds such a thing
 
     @classmethod
@@ -56,6 +57,7 @@ class Conversation:
                 self._weigh(line["content"])
             case kind:
                 text = line.get("text")
+                self.recalled += line.get("records", ())
                 self._hear(text, is_request=REQUEST_KIND in {kind, line.get("rank")})
                 if kind == MAIL_KIND and text:
                     self.unanswered.append(text)
@@ -94,12 +96,22 @@ class Conversation:
         self.requests = list(line.get("requests", ()))
         self.unanswered = list(line.get("unanswered", ()))
         self.untrusted = str(line.get("untrusted", ""))
+        self.recalled = list(line.get("recalled", ()))
         self.marked = set()
         self._weigh_all()
 
     def to_json(self) -> dict[str, Any]:
         """The fields of the line with which another process goes on with it."""
-        names = ("about", "messages", "requests", "unanswered", "todos", "rounds_without_todos", "untrusted")
+        names = (
+            "about",
+            "messages",
+            "requests",
+            "unanswered",
+            "todos",
+            "rounds_without_todos",
+            "untrusted",
+            "recalled",
+        )
         return {name: value for name in names if (value := getattr(self, name))}
 
     @property
@@ -144,6 +156,7 @@ class Conversation:
                 self.messages = [*before, joined, *self.messages[tail:]]
             case "summary":
                 self.messages = compacted(line["text"], self.messages[line["tail"] :])
+                self.recalled = []  # what was recalled is gone, and comes again where it fits
         self._weigh_all()
 
     def _user_message(self) -> Message:

@@ -49,6 +49,7 @@ VERBS = (
     ("team", "mcp", "mcp", "MCP servers: configured, connected on trial, accepted"),
     ("team", "skills", "skills", "what agents can load on demand, and what is wrong with it"),
     ("team", "roles", "roles", "what teammates can be, and what is wrong with it"),
+    ("team", "memory", "memory", "what the team remembers, and what is wrong with it"),
     ("team", "cron", "cron", "what is said to the lead at its time"),
     ("team", "worktrees", "trees", "every worktree and why it stays; `remove` one"),
     ("repair", "doctor", "repair", "whether a team can work here, and what to do where not"),

@@ -43,6 +43,7 @@ def fsck(*, mend: bool, as_json: bool, team_directory: Path | None) -> int:
 def _look(stores: Stores) -> list[Finding]:
     from coordination.fsck import inspect, looked_at
     from orchestrator.host_findings import inspect_processes, inspect_trees
+    from orchestrator.memory_findings import inspect_memory
     from orchestrator.pins import inspect_pins
 
     return [
@@ -50,6 +51,7 @@ def _look(stores: Stores) -> list[Finding]:
         *looked_at("the trees", lambda: inspect_trees(stores)),
         *looked_at("the processes", lambda: inspect_processes(stores)),
         *looked_at("what was pinned", lambda: inspect_pins(stores)),
+        *looked_at("the memory", lambda: inspect_memory(stores.team)),
     ]
 
 

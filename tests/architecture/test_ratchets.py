@@ -32,17 +32,18 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What a project tells its agents, in every prompt (harness/instructions).
 # Roles as files describe them, read with what their authors got wrong (harness/roles, `leadhand roles`).
 # File events are read by whoever waits for them (coordination/file_events).
+# What the team remembers (harness/memory, `leadhand memory`): records, relevance, what is noted and merged.
 # An order to compact, beside that to interrupt (coordination/orders, `leadhand compact`).
 # Sub-agents (harness/subagents): the same loop once more, with what it shares with its caller named.
 # Commands run inside bubblewrap, and their commits come out checked: workspace/sandbox.
 # A task that nobody can begin fails in the end (workspace/tree_of_task), and the own task comes first.
 # One connection to an MCP server for all agents of a host (harness/mcp/sharing, orchestrator/sharing).
 PACKAGES = {
-    "coordination": 8380,
-    "harness": 15632,
+    "coordination": 8398,
+    "harness": 16716,
     "workspace": 4924,
-    "agent_worker": 1888,
-    "orchestrator": 9226,
+    "agent_worker": 1907,
+    "orchestrator": 9438,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

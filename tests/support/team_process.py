@@ -120,6 +120,7 @@ class Stage:
             "ANTHROPIC_API_KEY": "no-key-needed",
             "MODEL_ID": "scripted",
             "LEADHAND_LEASE_TTL_SECONDS": str(TTL_SECONDS),
+            "LEADHAND_MEMORY_EXTRACT": "false",  # no further call of the model than a playbook plays
             "LEADHAND_PERMISSIONS_ALLOW": f"bash,write_file({place}/*)",
             **settings,
         }

@@ -210,4 +210,6 @@ def test_the_term_of_a_bearer_is_that_of_the_lead_only() -> None:
 
 
 def test_kinds_are_what_records_say() -> None:
-    assert {str(kind) for kind in Kind} == {"plan", "shutdown", "interrupt", "permission", "proposal"}
+    assert {str(kind) for kind in Kind} == {
+        *("plan", "shutdown", "interrupt", "compact", "permission", "proposal")
+    }
