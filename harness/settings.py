@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from dataclasses import dataclass, field, fields
@@ -44,7 +43,7 @@ from harness.tool_settings import ToolSettings
 from harness.tree_settings import TreeSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from dataclasses import Field
     from pathlib import Path
 
@@ -181,16 +180,20 @@ class Settings(
             reach=Reach.PERSON,
         ),
     )
-    file_digest: str = ""  # of `leadhand.yaml` as it was read
 
     def secrets(self) -> list[str]:
         """Values that belong into no journal."""
         credentials = [text for text in (self.api_key, self.auth_token) if text]
         return [*credentials, *self.mcp_variables.values()]
 
-    def digest(self) -> str:
-        """SHA-256 of `leadhand.yaml` as it was read; without the file, that of nothing."""
-        return self.file_digest
+    def to_json(self) -> dict[str, object]:
+        """All that is not as by default, by the names of the settings; `settings_from` reads it."""
+        defaults = Settings()
+        return {
+            name: of_entry.kind.write(getattr(self, of.name))
+            for name, (of, of_entry) in _entries().items()
+            if getattr(self, of.name) != getattr(defaults, of.name)
+        }
 
 
 def _entries() -> dict[str, tuple[Field[Any], Entry]]:
@@ -216,8 +219,8 @@ def load_settings(
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     table = _entries()
     nested = {name for name, (_, of_entry) in table.items() if of_entry.kind.is_mapping}
-    personal, _ = read_yaml(personal_file or user_file(), nested, from_repository=False)
-    shared, data = read_yaml(shared_file or root / SETTINGS_FILE, nested, from_repository=True)
+    personal = read_yaml(personal_file or user_file(), nested, from_repository=False)
+    shared = read_yaml(shared_file or root / SETTINGS_FILE, nested, from_repository=True)
     sources = [
         Source(label="command line", values=given),
         Source(label="environment", values=os.environ if environ is None else environ, by_variable=True),
@@ -225,12 +228,22 @@ def load_settings(
         personal,
         shared,
     ]
+    return _merged(sources, personal.label)
+
+
+def settings_from(values: Mapping[str, object]) -> Settings:
+    """The settings that another process has, as its `to_json` wrote them. Raises SettingsFault."""
+    return _merged([Source(label="the lead", values=values)], "")
+
+
+def _merged(sources: Sequence[Source], personal: str) -> Settings:
+    table = _entries()
     values: dict[str, Any] = {}
     known = {name: of_entry for name, (_, of_entry) in table.items()}
     for source in reversed(sources):  # a stronger source writes over a weaker one
-        for name, value in values_of(source, known, personal.label):
+        for name, value in values_of(source, known, personal):
             values[table[name][0].name] = _joined(known[name], values.get(table[name][0].name), value)
-    return Settings(**values, file_digest=hashlib.sha256(data).hexdigest())
+    return Settings(**values)
 
 
 def _joined(of_entry: Entry, weaker: object, value: object) -> object:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coordination.clock import iso
-from coordination.errors import StateUnwritable
 from coordination.protocols import PERSON, Kind
 from coordination.records import Verdict
 from coordination.requests import AlreadyDecided
@@ -135,10 +134,7 @@ class Approvals:
             reason=decision.reason,
             at=iso(self._stores.team.clock.now()),
         )
-        try:
-            self.answers.keep(answer)
-        except OSError as error:
-            raise StateUnwritable(path=str(error.filename), cause=error.strerror or "unknown") from error
+        self.answers.keep(answer)
 
 
 def open_to_person(stores: Stores) -> list[RequestState]:

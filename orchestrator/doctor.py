@@ -15,7 +15,9 @@ from coordination.wakeup import Wakeup
 from harness.endpoint import DEFAULT_ADDRESS
 from harness.prices import PriceTable
 from harness.settings import load_settings
+from harness.trust.records import Place as Brought
 from orchestrator.opening import find_team
+from orchestrator.trusting import present_catalogs, unseen
 from workspace.git import find_git
 from workspace.opening import open_repository
 from workspace.sandbox.choice import choose, in_words
@@ -137,6 +139,15 @@ def _model(place: Place) -> Iterator[Point]:
         )
 
 
+def _trust(place: Place) -> Iterator[Point]:
+    brought = Brought(root=place.root, repository=place.repository)
+    files = present_catalogs(brought, place.settings()).files
+    if why := unseen(brought, files):
+        yield fault("trust", str(why), f"`{brought.command}`")
+    else:
+        yield ok("trust", "you have seen what this repository would start, allow or tell agents")
+
+
 def _checks(place: Place) -> Iterator[Point]:
     settings = place.settings()
     if settings.checks:
@@ -174,6 +185,7 @@ EXAMINATIONS: tuple[tuple[str, Callable[[Place], Iterator[Point]]], ...] = (
     ("machine", _machine),
     ("repository", _repository),
     ("sandbox", _sandbox),
+    ("trust", _trust),
     ("model", _model),
     ("checks", _checks),
     ("team", _team),

@@ -18,6 +18,7 @@ from workspace.tree_making import TreeMaker
 from workspace.workplace import Workplace
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from coordination.stores import Stores
@@ -30,8 +31,14 @@ if TYPE_CHECKING:
 class Grounds:
     """The repository as one lead works on it."""
 
-    def __init__(self, opened: Opened, settings: Settings, background: Stores) -> None:
-        """Work that a former lead was sending back is on its way again; `background` records that."""
+    def __init__(
+        self, opened: Opened, settings: Settings, background: Stores, *, trusted: Collection[str] = ()
+    ) -> None:
+        """Work that a former lead was sending back is on its way again; `background` records that.
+
+        `trusted` are the files that the run has from the repository.
+        """
+        self._trusted = trusted
         self.is_stopping = False  # not even a check that runs is waited for
         self._opened = opened
         self._settings = settings
@@ -68,6 +75,7 @@ class Grounds:
             base=opened.run.base,
             timeout_seconds=settings.check_timeout_seconds,
             guard=fence.take(),
+            trusted=self._trusted,
         )
         return Integration(
             opened.stores.again(),

@@ -103,12 +103,12 @@ class LeadParts:
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
-        self.grounds = Grounds(opened, settings, self.background)
+        self.grounds = Grounds(opened, settings, self.background, trusted=self.catalogs.files.texts.keys())
         self.limits = LimitWatch(opened, settings)
 
     def _supervisor(self) -> Supervisor:
-        given = handed_on(self.settings, self.catalogs)
-        return Supervisor(self.background, LocalLauncher(), settings=given, link=self.sharing.link)
+        given = handed_on(self.settings, self.catalogs, self.opened.run.digests)
+        return Supervisor(self.background, LocalLauncher(), given=given, link=self.sharing.link)
 
     def conversation(self, *, on_text: Callable[[str], None], person: Box | None = None) -> Conversation:
         """The agent of the lead; a person who sits at it is one of its boxes. Raises CredentialsMissing."""

@@ -35,6 +35,7 @@ class Look:
 
     settings: Settings
     merged: Merged
+    root: Path  # of the team
     repository: Path
     environment: Mapping[str, str]
     team: Team | None

@@ -20,7 +20,6 @@ from coordination.requests import AlreadyDecided
 from coordination.roster import GONE
 from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
-from harness.catalogs import find_catalogs
 from orchestrator.ending import end_run
 from workspace.hiding import hide
 from workspace.opening import open_repository
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.records import Run
+    from harness.catalogs import Catalogs
     from harness.settings import Settings
     from orchestrator.tasks_file import PlannedTask
     from workspace.git import Git
@@ -162,21 +162,21 @@ def _stamp_roster(stores: Stores) -> None:
                 stores.roster.update(member.name, None)
 
 
-def open_goal(
+def open_goal(  # noqa: PLR0913 - what a run is made of, by name
     team: Team,
     git: Git,
     settings: Settings,
     *,
     goal: str,
+    catalogs: Catalogs,
     tasks: Sequence[PlannedTask] = (),
     workers: int,
 ) -> Opened:
-    """A new run with this goal, led by this process.
+    """A new run with this goal, led by this process; it offers these catalogs.
 
     Raises LeadAlive, RunOpen, UnknownCheckName, UnknownRole, RoleBroken.
     """
     checks = known_checks(settings, tasks)
-    catalogs = find_catalogs(team.repository, settings)
     catalogs.roles.check(task.role for task in tasks if task.role)
     _refuse_open_run(open_stores(team, PERSON))
     term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
@@ -195,8 +195,7 @@ def open_goal(
         worker_model=settings.worker_model_id or settings.model_id or "",
         plan_reviewer=PERSON if tasks else settings.plan_reviewer,  # no model leads tasks of a person
     )
-    digests = catalogs.pin(team.directory)
-    run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=digests)
+    run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=catalogs.pin(team.directory))
     return Opened(stores=stores, git=git, term=term, run=run)
 
 
@@ -210,8 +209,11 @@ def _refuse_open_run(stores: Stores) -> None:
     raise RunOpen(run=open_run.id, goal=open_run.goal)
 
 
-def open_again(team: Team, git: Git, settings: Settings) -> Opened:
-    """The open run, led by this process from now on. Raises LeadAlive, NothingToResume, TasksNeverMade."""
+def open_again(team: Team, git: Git, settings: Settings, *, catalogs: Catalogs) -> Opened:
+    """The open run, led by this process from now on; it offers these catalogs.
+
+    Raises LeadAlive, NothingToResume, TasksNeverMade.
+    """
     if open_stores(team, PERSON).runs.open_run() is None:
         raise NothingToResume
     term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
@@ -225,7 +227,7 @@ def open_again(team: Team, git: Git, settings: Settings) -> Opened:
         end_run(stores, run.id, "stopped")
         stores.leadership.end(term)
         raise TasksNeverMade(run=run.id)
-    run = stores.runs.update(run.id, digests=find_catalogs(team.repository, settings).pin(team.directory))
+    run = stores.runs.update(run.id, digests=catalogs.pin(team.directory))
     return Opened(stores=stores, git=git, term=term, run=run)
 
 

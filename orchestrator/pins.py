@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from coordination.finding import warning
 from coordination.records import MemberState
-from harness.catalogs import find_catalogs, pinned_catalogs
+from harness.catalogs import pinned_catalogs
 from harness.pinned import PinLost
 from harness.setting_sources import SettingsFault
 from harness.settings import load_settings
+from harness.trust.repository_files import RepositoryFileUnreadable
+from orchestrator.trusting import place_of, present_catalogs
+from workspace.git import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,10 +43,10 @@ def differences(stores: Stores) -> Iterator[Difference]:
     try:
         settings = load_settings(stores.team.root)
         pinned = pinned_catalogs(stores.team.directory, run.digests)
-    except (PinLost, SettingsFault) as error:
+        found = present_catalogs(place_of(stores.team), settings)
+    except (PinLost, SettingsFault, RepositoryFileUnreadable, GitError) as error:
         yield Difference(code=error.reason, where=run.id, what=str(error))
         return
-    found = find_catalogs(stores.team.repository, settings)
     for text in found.changes_since(pinned):
         yield Difference(code="changed_on_disk", where=run.id, what=text)
     yield from _members(stores, run)

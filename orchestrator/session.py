@@ -32,6 +32,7 @@ from orchestrator.planned import ask_for_members, create_planned
 from orchestrator.proposal import Proposal
 from orchestrator.report import render, to_json
 from orchestrator.tasks_file import load_tasks
+from orchestrator.trusting import place_of, present_catalogs, seen_catalogs
 from workspace.sandbox.choice import choose, in_words
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from coordination.records import Member, Task
     from coordination.team_root import Team
+    from harness.catalogs import Catalogs
     from harness.loop import Agent
     from harness.settings import Settings
     from orchestrator.console import Listener
@@ -81,6 +83,7 @@ class RunOptions:
     no_input: bool = False
     flags: Mapping[str, object] = field(default_factory=dict)  # further settings, stronger than all others
     listener: Listener | None = None  # hears every event that is shown
+    made_repository: bool = False  # this very process did, so there is nothing in it to be shown first
 
     def consent(self) -> Consent:
         """What was agreed to beforehand."""
@@ -93,7 +96,9 @@ def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None)
     tasks = load_tasks(tasks_file) if tasks_file else []
     team, git = make_team(options.start, existing(options))
     settings = settings_of(team, options)
-    opened = open_goal(team, git, settings, goal=goal, tasks=tasks, workers=options.workers or 0)
+    catalogs = catalogs_of(team, settings, options)
+    workers = options.workers or 0
+    opened = open_goal(team, git, settings, goal=goal, catalogs=catalogs, tasks=tasks, workers=workers)
     return Session(opened, settings, options).run_new(tasks)
 
 
@@ -111,7 +116,15 @@ def resume_run(options: RunOptions) -> int:
     """The open run, to its end; returns the exit code."""
     team, git = make_team(options.start, options.team_directory)
     settings = settings_of(team, options)
-    return Session(open_again(team, git, settings), settings, options).run_again()
+    catalogs = catalogs_of(team, settings, options)
+    return Session(open_again(team, git, settings, catalogs=catalogs), settings, options).run_again()
+
+
+def catalogs_of(team: Team, settings: Settings, options: RunOptions) -> Catalogs:
+    """What the run offers, all of it seen by the person. Raises NotTrusted."""
+    if options.made_repository:
+        return present_catalogs(place_of(team), settings)
+    return seen_catalogs(place_of(team), settings, may_ask=options.consent().may_ask)
 
 
 def settings_of(team: Team, options: RunOptions) -> Settings:

@@ -32,17 +32,17 @@ class Supervisor:
         stores: Stores,
         launcher: Launcher,
         *,
-        settings: Mapping[str, object],
+        given: Mapping[str, object],
         link: Callable[[str], socket.socket | None] = lambda _: None,
     ) -> None:
-        """`settings` are those that teammates get from the lead, credentials among them.
+        """`given` is what teammates get from the lead, credentials among it.
 
         `link` gives, for a name, the socket over which that member may ask for shared MCP servers.
         """
         self._stores = stores
         self._team = stores.team
         self._launcher = launcher
-        self._settings = settings
+        self._given = given
         self._link = link
         self._started: dict[str, StartedProcess] = {}
 
@@ -55,7 +55,7 @@ class Supervisor:
                 spawn_id=member.spawn_id,
                 root=self._team.root,
                 log=self._team.root / layout.process_log(member.name),
-                settings=self._settings,
+                given=self._given,
                 link=link.fileno() if link else None,
             )
             self._started[member.name] = process = self._launcher.start(order)

@@ -175,6 +175,11 @@ class Git:
         listing = self.run("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
         return tuple(scrub(entry[3:]) for entry in listing.split("\0") if entry)
 
+    def tracks(self, path: Path) -> bool:
+        """True for a file that the index holds, so that it comes with every clone."""
+        name = os.path.relpath(path.resolve(), self.place.tree)
+        return bool(self.run("ls-files", "-z", "--", name)) if name[:2] != ".." else False
+
     def changed_since(self, base: str) -> frozenset[str]:
         """Paths in which the files of the checkout differ from the commit `base`, untracked ones included."""
         listing = self.run("diff-index", "--name-only", "--no-renames", "-z", base, "--")

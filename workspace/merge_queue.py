@@ -13,7 +13,7 @@ from workspace.merge_proof import unproven
 from workspace.merging import Clash, combine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from coordination.records import CheckResult
     from workspace.checks import Verifier
@@ -119,7 +119,7 @@ class MergeQueue:
     order, each by compare-and-swap from the one before.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each by name
         self,
         git: Git,
         verifiers: Sequence[Verifier],
@@ -128,9 +128,14 @@ class MergeQueue:
         base: str,
         timeout_seconds: float,
         guard: Guard | None = None,
+        trusted: Collection[str] = (),
     ) -> None:
-        """A missing branch is made at `base`. It is moved only while the guard holds; else GitError."""
+        """A missing branch is made at `base`. It is moved only while the guard holds; else GitError.
+
+        Work that changes one of the `trusted` files, or another that decides, waits for a person.
+        """
         self._guard = guard
+        self._trusted = trusted
         self._git = git
         self._verifiers = verifiers
         self._branch = branch
@@ -225,7 +230,7 @@ class MergeQueue:
             return self._conflict(merged, onto, commit)
         if faults := unproven(self._git, onto, commit, merged):
             return Unproven(faults=faults)
-        files = [] if work.is_reviewed else deciding(self._changed(onto, merged))
+        files = [] if work.is_reviewed else deciding(self._changed(onto, merged), self._trusted)
         return Held(why=_for_a_person(files, commit, work.task)) if files else merged
 
     def _held(self, commit: str) -> Held | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -12,6 +10,7 @@ import msgspec
 import platformdirs
 
 from coordination.errors import TeamError
+from coordination.own_files import OwnFileUnusable, read_own, write_own
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,14 +76,8 @@ class Answers:
         return min(found, key=lambda answer: answer.allow, default=None)
 
     def keep(self, answer: Standing) -> None:
-        """The answer stands. Raises OSError."""
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary = self._directory / f".{secrets.token_hex(8)}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(answer)))
-            os.fsync(file.fileno())
-        temporary.replace(self._directory / f"{answer.id}.json")
+        """The answer stands. Raises StateUnwritable, OwnFileUnusable."""
+        write_own(self._directory / f"{answer.id}.json", msgspec.json.format(msgspec.json.encode(answer)))
 
     def forget(self, request: str) -> Standing:
         """The answer holds no longer. Raises NothingToForget."""
@@ -97,6 +90,6 @@ class Answers:
 
 def _read(path: Path) -> Standing | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Standing)
-    except (OSError, msgspec.DecodeError):
+        return msgspec.json.decode(read_own(path) or b"", type=Standing)
+    except (OwnFileUnusable, msgspec.DecodeError):
         return None

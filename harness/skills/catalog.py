@@ -90,7 +90,9 @@ def scan(roots: Iterable[Root]) -> Catalog:
         if real in seen:
             continue
         seen.add(real)
-        found = (read_skill(folder, root=root.path, source=root.source) for folder in _folders(root.path))
+        found = (
+            read_skill(folder, root=root.path, source=root.source) for folder in skill_folders(root.path)
+        )
         readings += [_offered(reading, root, skills) for reading in found]
         readings += _misnamed(root.path)
     return Catalog(skills=dict(sorted(skills.items())), readings=readings)
@@ -116,7 +118,7 @@ def _without_skill(reading: Reading, why: Problem) -> Reading:
     return Reading(path=reading.path, problems=(*reading.problems, why))
 
 
-def _folders(root: Path) -> Iterator[Path]:
+def skill_folders(root: Path) -> Iterator[Path]:
     """The folders that hold a skill: direct children, and those of a child that is none itself."""
     for child in _children(root):
         if _has(child, FILE):

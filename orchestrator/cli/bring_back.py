@@ -25,13 +25,16 @@ def merge(*, task_id: str | None, as_json: bool, team_directory: Path | None) ->
     """
     from harness.settings import load_settings
     from orchestrator.by_hand import merge_by_hand, waiting
+    from orchestrator.trusting import place_of, seen_catalogs
 
     stores = persons_stores(team_directory)
     if task_id is None:
         rows = waiting(stores)
         show(rows, as_json, lambda: "\n".join(map(_row, rows)) or "nothing waits for its merge")
         return 0
-    facts = merge_by_hand(stores, load_settings(stores.team.root), task_id)
+    settings = load_settings(stores.team.root)
+    seen_catalogs(place_of(stores.team), settings)  # its checks are about to run
+    facts = merge_by_hand(stores, settings, task_id)
     show(facts, as_json, lambda: _told(facts))
     return 0 if facts["merged"] else NOT_MERGED
 

@@ -12,6 +12,7 @@ from orchestrator.cli.shared import json_option, show, team_option
 
 if TYPE_CHECKING:
     from coordination.team_root import Team
+    from harness.trust.records import NotTrusted
     from orchestrator.first_settings import FirstSettings
 
 
@@ -35,7 +36,20 @@ def init(*, yes: bool, as_json: bool, team_directory: Path | None) -> None:
         click.echo(_proposal(proposed, is_there=is_there))
     wanted = bool(proposed.settings) and not is_there
     written = wanted and (yes or (not as_json and _agreed())) and write_settings(team.root, proposed)
-    show(_facts(team, proposed, written=written), as_json, lambda: _outcome(written=written, wanted=wanted))
+    why = _trust(team, written=written)
+    facts = _facts(team, proposed, written=written) | {"trusted": why is None}
+    show(facts, as_json, lambda: _outcome(why, written=written, wanted=wanted))
+
+
+def _trust(team: Team, *, written: bool) -> NotTrusted | None:
+    """What was written with the person's word needs no other; why the repository is not trusted yet."""
+    from harness.settings import load_settings
+    from orchestrator.trusting import place_of, present_catalogs, trust_written, unseen
+
+    place, settings = place_of(team), load_settings(team.root)
+    if written:
+        return trust_written(place, settings)
+    return unseen(place, present_catalogs(place, settings).files)
 
 
 def _agreed() -> bool:
@@ -65,10 +79,13 @@ def _proposal(proposed: FirstSettings, *, is_there: bool) -> str:
     return "\n".join(parts)
 
 
-def _outcome(*, written: bool, wanted: bool) -> str:
+def _outcome(why: NotTrusted | None, *, written: bool, wanted: bool) -> str:
+    lines = []
     if written:
-        return "leadhand.yaml is written; look it over, and commit it if others shall use it too"
-    return "nothing is written; `leadhand init --yes` writes it" if wanted else ""
+        lines = ["leadhand.yaml is written; look it over, and commit it if others shall use it too"]
+    elif wanted:
+        lines = ["nothing is written; `leadhand init --yes` writes it"]
+    return "\n".join([*lines, *([str(why)] if why else [])])
 
 
 def _facts(team: Team, proposed: FirstSettings, *, written: bool) -> dict[str, object]:

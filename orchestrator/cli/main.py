@@ -52,6 +52,7 @@ VERBS = (
     ("team", "memory", "memory", "what the team remembers, and what is wrong with it"),
     ("team", "cron", "cron", "what is said to the lead at its time"),
     ("team", "worktrees", "trees", "every worktree and why it stays; `remove` one"),
+    ("team", "trust", "trust", "what this repository would start or allow, and your word on it"),
     ("repair", "doctor", "repair", "whether a team can work here, and what to do where not"),
     ("repair", "fsck", "repair", "check everything on disk, and mend it"),
     ("repair", "clean", "trees", "what could go, and what would be lost with it"),

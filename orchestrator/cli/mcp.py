@@ -42,6 +42,7 @@ def check(places: tuple[Path | None, tuple[str, ...]], *, as_json: bool) -> int:
     from orchestrator.mcp_look import check as check_all
 
     look = _look(*places)
+    _refuse_unseen(look)
     rows = check_all(look)
     show({"servers": rows, "notes": _notes(look)}, as_json, lambda: _text(rows, _notes(look)))
     bad = any(row["status"] == "error" or row.get("health") == "failed" for row in rows)
@@ -58,6 +59,7 @@ def accept(places: tuple[Path | None, tuple[str, ...]], *, name: str, yes: bool)
     from orchestrator.opening import find_team
 
     look, team = _look(*places), find_team(Path.cwd(), places[0])
+    _refuse_unseen(look)
     found = changes_of(look, team, name, accept=False)
     if not found:
         click.echo(f"the tools of {name} say what was accepted")
@@ -79,11 +81,20 @@ def _look(team_directory: Path | None, mcp_config: tuple[str, ...]) -> Look:
     settings = load_settings(root, {"mcp.config": list(mcp_config) or None})
     return Look(
         settings=settings,
+        root=root,
         merged=find_servers(repository, settings),
         repository=repository,
         environment=tool_environment(passed=settings.environment_pass),
         team=team,
     )
+
+
+def _refuse_unseen(look: Look) -> None:
+    """Before a server is started. Raises NotTrusted."""
+    from harness.trust.records import Place
+    from orchestrator.trusting import seen_catalogs
+
+    seen_catalogs(Place(root=look.root, repository=look.repository), look.settings)
 
 
 def _notes(look: Look) -> list[str]:

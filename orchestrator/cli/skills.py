@@ -81,7 +81,7 @@ def _catalog(team_directory: Path | None) -> tuple[Catalog, Settings]:
 
     root, repository, _ = place_of(team_directory)
     settings = load_settings(root)
-    return find_catalogs(repository, settings).skills, settings
+    return find_catalogs(root, repository, settings).skills, settings
 
 
 def _tokens(skill: Skill) -> int:

@@ -117,6 +117,7 @@ def run_demo(parent: Path) -> int:
             yes=True,
             no_input=True,
             listener=accident,
+            made_repository=True,
             flags={
                 "model.id": "scripted",
                 "model.base_url": server.url,

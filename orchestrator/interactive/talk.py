@@ -18,7 +18,7 @@ from orchestrator.interactive.lines import Lines, PipedLines, TerminalLines
 from orchestrator.interactive.person import Person
 from orchestrator.opening import make_team, open_again, open_goal
 from orchestrator.outcome import ExitCode
-from orchestrator.session import Session, existing, settings_of
+from orchestrator.session import Session, catalogs_of, existing, settings_of
 from orchestrator.status import status
 
 if TYPE_CHECKING:
@@ -55,18 +55,19 @@ def start_session(options: RunOptions, verbs: click.Group) -> int:
     """
     team, git = make_team(options.start, existing(options))
     settings = settings_of(team, options)
+    catalogs = catalogs_of(team, settings, options)
     talk = _talk(options, verbs)
     talk.console.say(HELLO.format(root=team.root))
     run = open_stores(team, PERSON).runs.open_run()
     if run and run.planned:
         raise UsageError(detail=f"a person wrote the tasks of {run.id}; `leadhand resume` goes on with it")
     if run:
-        opened = open_again(team, git, settings)
+        opened = open_again(team, git, settings, catalogs=catalogs)
         return _code(Session(opened, settings, options, talk).run_again())
     goal = anyio.run(_first_words, talk)
     if goal is None:
         return 0
-    opened = open_goal(team, git, settings, goal=goal, workers=options.workers or 0)
+    opened = open_goal(team, git, settings, goal=goal, catalogs=catalogs, workers=options.workers or 0)
     return _code(Session(opened, settings, options, talk).run_new([]))
 
 

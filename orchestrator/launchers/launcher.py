@@ -18,7 +18,7 @@ class StartOrder:
     spawn_id: str  # of the roster record that it will answer
     root: Path  # of the team
     log: Path  # where what it prints goes
-    settings: Mapping[str, object]  # values of the lead that are not in the team root; credentials among them
+    given: Mapping[str, object]  # what the lead hands on by a way that nobody else reads: settings, digests
     link: int | None = None  # descriptor of the socket over which it asks for shared MCP servers
 
 

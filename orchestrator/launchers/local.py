@@ -89,13 +89,13 @@ class LocalLauncher:
     """Starts a teammate with the interpreter of the lead, outside the repository's import path."""
 
     def start(self, order: StartOrder) -> LocalProcess:
-        """Settings go through the child's standard input, so that no argument or variable shows a key."""
+        """What is given goes through standard input, so that no argument or variable shows a key."""
         command = [*teammate_command(order.root, order.name), "--spawn-id", order.spawn_id]
-        command.append("--settings-on-stdin")
+        command.append("--given-on-stdin")
         if order.link is not None:
             command += ["--mcp-link", str(order.link)]
         passed = () if order.link is None else (order.link,)
-        return _start(command, order.settings, cwd=order.root, log=order.log, passed=passed)
+        return _start(command, order.given, cwd=order.root, log=order.log, passed=passed)
 
 
 def start_broker(given: Mapping[str, object], control: int, *, root: Path, log: Path) -> LocalProcess:

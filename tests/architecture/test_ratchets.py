@@ -38,12 +38,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Commands run inside bubblewrap, and their commits come out checked: workspace/sandbox.
 # A task that nobody can begin fails in the end (workspace/tree_of_task), and the own task comes first.
 # One connection to an MCP server for all agents of a host (harness/mcp/sharing, orchestrator/sharing).
+# What a repository brings along is found, told, compared and trusted before it counts (harness/trust,
+# orchestrator/trusting, coordination/own_files).
 PACKAGES = {
-    "coordination": 8398,
-    "harness": 16716,
-    "workspace": 4924,
-    "agent_worker": 1907,
-    "orchestrator": 9438,
+    "coordination": 8472,
+    "harness": 17142,
+    "workspace": 4933,
+    "agent_worker": 1927,
+    "orchestrator": 9655,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -28,6 +28,7 @@ from orchestrator.launchers.local import TEAMMATE
 from orchestrator.opening import make_team
 from tests.support.repository import Repository
 from tests.support.team_process import TTL_SECONDS, Command, Ended
+from tests.support.trust import trusts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,7 @@ class Round:
         self.place = place
         self.root = make_repository(place)
         make_team(self.root, None)
+        trusts(self.root)
         self.stores: Stores = open_stores(open_team(self.root), PERSON)
         self.clock = SystemClock()
         self.environment = {

@@ -22,8 +22,10 @@ from coordination.team_root import open_team
 from harness.journal import read
 from harness.playbook import Playbook
 from harness.scripted_server import ScriptedServer
+from harness.setting_sources import SettingsFault
 from orchestrator.opening import make_team
 from tests.support.repository import Repository
+from tests.support.trust import trusts
 
 if TYPE_CHECKING:
     import signal
@@ -125,6 +127,7 @@ class Stage:
             **settings,
         }
         self._commands: list[Command] = []
+        self.trust()
 
     # acting
 
@@ -132,7 +135,13 @@ class Stage:
         """The team is there, as after `leadhand init`."""
         make_team(self.root, None)
 
+    def trust(self) -> None:
+        """The person has seen what lies in the repository, as after `leadhand trust --yes`."""
+        with suppress(SettingsFault):  # each command says so itself
+            trusts(self.root)
+
     def start(self, *arguments: str) -> Command:
+        self.trust()
         log = self.place / f"command-{len(self._commands)}"
         command = Command(arguments, cwd=self.root, environment=self.environment, log=log)
         self._commands.append(command)

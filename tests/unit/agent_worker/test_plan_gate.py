@@ -165,7 +165,7 @@ async def test_asking_for_a_plan_closes_the_gate_at_once(
     review(lead, await alice.submits("Use decimals"), Verdict.APPROVE, "")
     host = HostOfLead(
         lead,
-        Supervisor(lead, FakeLauncher(), settings={}),
+        Supervisor(lead, FakeLauncher(), given={}),
         off_loop=OffLoop(),
         max_workers=3,
         start={},

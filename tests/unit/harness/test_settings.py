@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from harness.setting_sources import (
     SettingsUnreadable,
     UnknownSetting,
 )
-from harness.settings import Settings, load_settings, reference
+from harness.settings import Settings, load_settings, reference, settings_from
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -127,10 +128,23 @@ def test_a_secret_is_never_shown(tmp_path: Path) -> None:
     assert "12345" not in str(caught.value)
 
 
-def test_the_digest_follows_the_file(tmp_path: Path) -> None:
-    none = load(tmp_path).digest()
-    (tmp_path / "leadhand.yaml").write_text("workers: {max: 2}\n")
-    assert load(tmp_path).digest() == load(tmp_path, LEADHAND_WORKERS_MAX="4").digest() != none
+def test_settings_of_every_kind_go_to_another_process_and_are_the_same_there(tmp_path: Path) -> None:
+    (tmp_path / "leadhand.yaml").write_text(
+        "checks: {tests: pytest -q}\nworkers: {max: 2}\nlease: {ttl_seconds: 7.5}\n"
+        "worktrees: {setup: ['a b', c], wrong_checkout: ignore}\nprices: [model 1 2]\n"
+        "permissions: {deny: ['bash(git push *)'], ask: [grep]}\n"
+        "hooks: {PreToolUse: [{matcher: bash, hooks: [{type: command, command: ./guard.sh, timeout: 5}]}]}\n"
+        "mcp.values: {docs/search.kind: [a, 1, true]}\n"
+    )
+    (tmp_path / "personal.yaml").write_text("guard: false\nmcp.variables: {TOKEN: t}\n")
+    settings = load(tmp_path, {"permissions.allow": ["bash(npm *)"]}, ANTHROPIC_API_KEY="sk")
+    assert settings_from(json.loads(json.dumps(settings.to_json()))) == settings
+    assert settings_from({}) == Settings()
+
+
+def test_settings_of_a_lead_of_another_version_are_refused() -> None:
+    with pytest.raises(UnknownSetting, match=r"the lead: there is no setting of\.tomorrow"):
+        settings_from({"of.tomorrow": 1})
 
 
 def test_the_reference_page_is_the_one_in_docs() -> None:

@@ -10,7 +10,7 @@ import pytest
 from coordination import layout
 from coordination.records import Status, TaskResult
 from harness.permissions.rules import DEFAULTS
-from harness.settings import load_settings
+from harness.settings import settings_from
 from harness.tool import ToolFailure
 from orchestrator.confirmation import Confirmation, Consent
 from orchestrator.console import Stream
@@ -191,21 +191,11 @@ async def test_a_task_that_the_lead_did_not_hand_in_is_back_on_the_board_after_i
     assert (after.status, after.owner, after.attempts) == (Status.PENDING, None, 0)
 
 
-def test_teammates_get_credentials_and_model_and_no_empty_values(parts: LeadParts) -> None:
-    given = handed_on(parts.settings, parts.catalogs)
-    assert given["model.api_key"] == SETTINGS.api_key
-    assert given["model.id"] == SETTINGS.model_id
-    assert all(value for name, value in given.items() if not name.startswith("permissions."))
-
-
-def test_teammates_run_with_the_settings_of_the_lead_wherever_it_has_them_from(
-    parts: LeadParts, tmp_path: Path
-) -> None:
-    flags = {"context.window_tokens": 5000, "memory.extract": False, "env.pass": ["A", "B"]}
-    given = handed_on(load_settings(tmp_path, flags, {}), parts.catalogs)
-    own = load_settings(tmp_path, given, {})
-    assert (own.window_tokens, own.memory_extract, own.environment_pass) == (5000, False, ("A", "B"))
-    assert "model.api_key" not in given
+def test_teammates_get_the_settings_of_the_lead_as_a_whole(parts: LeadParts) -> None:
+    given = handed_on(parts.settings, parts.catalogs, parts.opened.run.digests)
+    raw = json.loads(json.dumps(given))
+    assert settings_from(raw["settings"]) == parts.settings
+    assert raw["digests"] == parts.opened.run.digests
 
 
 def test_no_model_can_remove_a_tree(conversation: Conversation) -> None:  # T2, T8

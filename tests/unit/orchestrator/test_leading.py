@@ -50,7 +50,7 @@ def launcher() -> FakeLauncher:
 
 @pytest.fixture
 def host(lead: Stores, launcher: FakeLauncher) -> HostOfLead:
-    supervisor = Supervisor(lead, launcher, settings={})
+    supervisor = Supervisor(lead, launcher, given={})
     return host_of(lead, supervisor, RoleCatalog())
 
 
@@ -318,7 +318,7 @@ async def test_a_role_brings_its_model_and_one_that_nobody_described_is_refused(
         roles={"reader": described("reader", "big-model"), "coder": described("coder", None)},
         broken={"tester": "tester.md: error: there is no description [description-missing]"},
     )
-    host = host_of(lead, Supervisor(lead, launcher, settings={}), roles)
+    host = host_of(lead, Supervisor(lead, launcher, given={}), roles)
     await host.spawn({"name": "rita", "role": "reader"})
     await host.spawn({"name": "carl", "role": "coder"})
     assert [member.model for member in lead.roster.all()] == ["small-model", "big-model"]

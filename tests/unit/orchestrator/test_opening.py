@@ -32,6 +32,7 @@ from orchestrator.tasks_file import PlannedTask
 from tests.support.clock import FakeClock
 from tests.support.people import comes_alive, dead, elsewhere, leads, stores_of
 from tests.support.repository import Repository
+from tests.support.trust import offered
 from workspace.git import Git
 from workspace.git_directory import NotARepository
 
@@ -58,7 +59,15 @@ class BeatingClock(FakeClock):
 
 
 def opened(team: Team, git: Git, *, tasks: tuple[PlannedTask, ...] = ()) -> Opened:
-    return open_goal(team, git, SETTINGS, goal="Fix the shop", tasks=tasks, workers=0)
+    return open_goal(
+        team,
+        git,
+        SETTINGS,
+        goal="Fix the shop",
+        catalogs=offered(team.root, SETTINGS, git.place.tree),
+        tasks=tasks,
+        workers=0,
+    )
 
 
 @pytest.fixture
@@ -215,7 +224,10 @@ def test_a_second_goal_is_refused_while_one_is_open_and_the_term_is_given_back(t
     first.stores.leadership.end(first.term)
     with pytest.raises(RunOpen, match=rf"{first.run.id} is still open \(Fix the shop\).*resume.*--team"):
         opened(team, git)
-    assert open_again(team, git, SETTINGS).run.id == first.run.id
+    assert (
+        open_again(team, git, SETTINGS, catalogs=offered(team.root, SETTINGS, git.place.tree)).run.id
+        == first.run.id
+    )
 
 
 def test_two_leads_of_one_team_are_refused(team: Team, git: Git) -> None:
@@ -223,20 +235,20 @@ def test_two_leads_of_one_team_are_refused(team: Team, git: Git) -> None:
     with pytest.raises(LeadAlive):
         opened(team, git)
     with pytest.raises(LeadAlive):
-        open_again(team, git, SETTINGS)
+        open_again(team, git, SETTINGS, catalogs=offered(team.root, SETTINGS, git.place.tree))
 
 
 def test_a_run_is_taken_up_in_the_next_term(team: Team, git: Git) -> None:
     first = opened(team, git)
     first.stores.leadership.end(first.term)
-    again = open_again(team, git, SETTINGS)
+    again = open_again(team, git, SETTINGS, catalogs=offered(team.root, SETTINGS, git.place.tree))
     assert (again.run.id, again.stores.actor) == (first.run.id, f"lead~{again.term}")
     assert again.term > first.term
 
 
 def test_with_no_open_run_there_is_nothing_to_resume_and_no_term_is_taken(team: Team, git: Git) -> None:
     with pytest.raises(NothingToResume):
-        open_again(team, git, SETTINGS)
+        open_again(team, git, SETTINGS, catalogs=offered(team.root, SETTINGS, git.place.tree))
     assert take_term(team, ttl_seconds=TTL) == 1
 
 
@@ -244,7 +256,7 @@ def test_a_run_whose_tasks_never_came_onto_the_board_is_not_taken_for_done(team:
     first = opened(team, git, tasks=(PlannedTask(key="a", subject="A"),))
     first.stores.leadership.end(first.term)
     with pytest.raises(TasksNeverMade, match="start it again with `leadhand run --tasks FILE`"):
-        open_again(team, git, SETTINGS)
+        open_again(team, git, SETTINGS, catalogs=offered(team.root, SETTINGS, git.place.tree))
     assert first.stores.runs.get(first.run.id).state == "stopped"
 
 

@@ -19,6 +19,7 @@ from tests.support.people import comes_alive
 from tests.support.repository import Repository
 from tests.support.teammate import SETTINGS
 from tests.support.tools import call
+from tests.support.trust import offered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,9 @@ def opened(tmp_path: Path) -> Opened:
     repository = Repository.create(tmp_path / "project", {"a.py": "A = 1\n"})
     write_skill(repository.path, "one")
     team, git = make_team(repository.path, None)
-    return open_goal(team, git, SETTINGS, goal="Fix it", tasks=(), workers=0)
+    return open_goal(
+        team, git, SETTINGS, goal="Fix it", catalogs=offered(team.root, SETTINGS), tasks=(), workers=0
+    )
 
 
 @pytest.fixture
@@ -86,7 +89,8 @@ def test_a_difference_is_shown_by_status_and_fsck(opened: Opened) -> None:
     assert [finding.severity for finding in inspect_pins(opened.stores)] == [Severity.WARNING] * 2
     assert (
         told(opened.stores)[1]
-        == f"bob has other instructions and mcp and roles and skills than the lead of {opened.run.id}"
+        == "bob has other instructions and mcp and repository and roles and skills than the lead of "
+        f"{opened.run.id}"
     )
     assert "leadhand resume" in render(status(opened.stores))
 
@@ -94,7 +98,7 @@ def test_a_difference_is_shown_by_status_and_fsck(opened: Opened) -> None:
 def test_the_next_lead_takes_up_what_changed(opened: Opened) -> None:
     write_skill(opened.team.root, "two")
     opened.stores.leadership.end(opened.term)
-    again = open_again(opened.team, opened.git, SETTINGS)
+    again = open_again(opened.team, opened.git, SETTINGS, catalogs=offered(opened.team.root, SETTINGS))
     assert again.run.digests != opened.run.digests
     assert told(again.stores) == []
 
@@ -120,7 +124,9 @@ async def test_lead_and_teammate_have_the_servers_as_they_were_at_the_start(
     config = repository.path / ".mcp.json"
     config.write_text('{"mcpServers": {"docs": {"command": "docs", "env": {"T": "${DOCS_TOKEN}"}}}}')
     team, git = make_team(repository.path, None)
-    run = open_goal(team, git, SETTINGS, goal="Fix it", tasks=(), workers=0)
+    run = open_goal(
+        team, git, SETTINGS, goal="Fix it", catalogs=offered(team.root, SETTINGS), tasks=(), workers=0
+    )
     config.write_text('{"mcpServers": {"other": {"command": "other"}}}')
     parts = LeadParts(run, SETTINGS)
     alice = Teammate(team, comes_alive(team, "alice", digests=run.run.digests), SETTINGS)
@@ -138,7 +144,9 @@ async def test_lead_and_teammate_have_the_servers_as_they_were_at_the_start(
         "the MCP server other is new on disk since the run began",
     ]
     # the value reaches teammates through their standard input, and lies in no file of the team
-    assert handed_on(SETTINGS, parts.catalogs)["mcp.variables"] == {"DOCS_TOKEN": "t-very-secret"}
+    given = handed_on(SETTINGS, parts.catalogs, {})["settings"]
+    assert isinstance(given, dict)
+    assert given["mcp.variables"] == {"DOCS_TOKEN": "t-very-secret"}
     parts.journal.append("user", text="the token is t-very-secret")
     files = [path for path in (team.root / ".team").rglob("*") if path.is_file()]
     assert not [path for path in files if b"t-very-secret" in path.read_bytes()]

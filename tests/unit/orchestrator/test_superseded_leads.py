@@ -117,8 +117,8 @@ def test_a_start_that_was_recorded_too_late_is_launched_by_nobody_and_called_off
     late, launcher = scene.frozen_before(layout.member_log("bob")), FakeLauncher()
     start = late.roster.start("bob")
     with pytest.raises(TermOver):
-        Supervisor(late, launcher, settings={}).launch(start)
-    Supervisor(scene.second, launcher, settings={}).look()
+        Supervisor(late, launcher, given={}).launch(start)
+    Supervisor(scene.second, launcher, given={}).look()
     bob = scene.second.roster.member("bob")
     assert bob
     assert (bob.state, launcher.orders) == (MemberState.WITHDRAWN, [])

@@ -52,7 +52,7 @@ def launcher() -> FakeLauncher:
 
 @pytest.fixture
 def supervisor(lead: Stores, launcher: FakeLauncher) -> Supervisor:
-    return Supervisor(lead, launcher, settings={"model.api_key": "secret"})
+    return Supervisor(lead, launcher, given={"settings": {"model.api_key": "secret"}})
 
 
 def state(lead: Stores, name: str) -> MemberState:
@@ -87,7 +87,7 @@ def test_a_start_passes_the_spawn_id_and_the_settings_of_the_lead(
     (order,) = launcher.orders
     assert (order.name, order.spawn_id, order.root) == ("alice", member.spawn_id, lead.team.root)
     assert order.log == lead.team.root / layout.process_log("alice")
-    assert order.settings == {"model.api_key": "secret"}
+    assert order.given == {"settings": {"model.api_key": "secret"}}
 
 
 def test_a_start_whose_process_ends_before_it_came_alive_is_withdrawn(
@@ -167,7 +167,7 @@ def test_a_start_under_way_is_called_off_and_its_process_ended(
 def test_a_member_that_comes_alive_in_that_very_moment_is_asked_instead(
     lead: Stores, launcher: FakeLauncher
 ) -> None:
-    supervisor = Supervisor(lead, launcher, settings={})
+    supervisor = Supervisor(lead, launcher, given={})
     start = launched(supervisor, lead)
     lead.roster.come_alive("alice", start.spawn_id)
     supervisor._ask_to_end(start)  # as it was listed

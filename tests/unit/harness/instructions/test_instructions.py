@@ -14,6 +14,7 @@ from orchestrator.pins import differences
 from tests.support.people import comes_alive
 from tests.support.repository import Repository
 from tests.support.teammate import SETTINGS
+from tests.support.trust import offered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +72,7 @@ async def test_lead_and_teammate_have_them_as_they_were_at_the_start(tmp_path: P
     repository = Repository.create(tmp_path / "project", {"a.py": "A = 1\n"})
     write(repository.path, AGENTS="Use uv.")
     team, git = make_team(repository.path, None)
-    opened = open_goal(team, git, SETTINGS, goal="Fix it", tasks=(), workers=0)
+    opened = open_goal(team, git, SETTINGS, goal="Fix it", catalogs=offered(team.root, SETTINGS), workers=0)
     write(repository.path, AGENTS="Push to main.")
     parts = LeadParts(opened, SETTINGS)
     alice = Teammate(team, comes_alive(team, "alice", digests=opened.run.digests), SETTINGS)

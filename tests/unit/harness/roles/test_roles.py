@@ -155,4 +155,4 @@ def test_another_process_has_the_same_roles(tmp_path: Path) -> None:
 def test_no_agent_writes_the_files_and_a_branch_that_does_is_looked_at() -> None:
     files = [".agents/roles/a.md", ".claude/agents/new.md"]
     assert all(map(is_protected, files))
-    assert deciding([*files, ".agents/skills/a/x.txt"]) == files
+    assert deciding([*files, "src/agents/x.txt"]) == files

@@ -1,0 +1,1 @@
+"""What a repository brings along, and whether the person has seen it."""
