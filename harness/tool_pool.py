@@ -191,15 +191,18 @@ class ToolPool:
                 raise _Stopped(refusal)
         output = await _bordered(RUN, tool.run, dict(call.input), replace(self._context, call_id=call.id))
         if isinstance(output, str):
-            return output + await _bordered("hook", self._remarks, call, output)
-        remarks = await _bordered("hook", self._remarks, call, output.text)
-        return replace(output, text=output.text + remarks)
+            return output + await self._remarks(call, output)
+        return replace(output, text=output.text + await self._remarks(call, output.text))
 
     async def _remarks(self, call: ToolCall, text: str) -> str:
-        """What the person's hooks have to say of a call that ran."""
+        """What the person's hooks have to say of a call that ran; no fault there takes its result away."""
         if self._hooks is None:
             return ""
-        outcome = await self._hooks.on_tool(Event.POST_TOOL_USE, call.name, call.input, text)
+        event = Event.POST_TOOL_USE
+        try:
+            outcome = await _bordered("hook", self._hooks.on_tool, event, call.name, call.input, text)
+        except _Stopped as stopped:
+            return f"\n{stopped.refusal}"
         objection = f"[hook/objected] {outcome.reason}" if outcome.says is Says.BLOCK else ""
         said = "\n".join(filter(None, [objection, outcome.context]))
         return f"\n{said}" if said else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from coordination.errors import StateUnwritable
 from harness.assembly import workspace_tools
 from harness.hooks.configured import BadHook, hooks_of, to_raw
 from harness.hooks.events import Event
@@ -213,10 +214,25 @@ def test_after_a_call_a_hook_may_remark_on_it_and_not_undo_it(project: Project) 
     assert (project.tree / "a").exists()
 
 
-def test_a_failing_hook_after_a_call_is_written_down_only(project: Project) -> None:
+def test_a_failing_hook_after_a_call_is_written_down_only(project: Project) -> None:  # T40
     project.hook(Event.POST_TOOL_USE, "exit 1")
     assert project.calls("write_file", path="a", content="x") == "Wrote 1 bytes to a"
     assert [event["action"] for event in project.trail.events] == ["hook_objected", "tool_ran"]
+
+
+def test_a_fault_around_a_hook_after_a_call_does_not_take_the_result_away(project: Project) -> None:  # T40
+    class FullDisk(Trail):
+        def __call__(self, action: str, /, **fields: object) -> None:
+            if action == "hook_objected":
+                raise StateUnwritable(path="events", cause="no space")
+            super().__call__(action, **fields)
+
+    project.trail = FullDisk()
+    project.hook(Event.POST_TOOL_USE, "exit 1")
+    wrote, remark = project.calls("write_file", path="a", content="x").splitlines()
+    assert wrote == "Wrote 1 bytes to a"
+    assert remark.startswith("[hook/state_unwritable] cannot write events (no space)")
+    assert [event["action"] for event in project.trail.events] == ["tool_ran"]
 
 
 def test_a_call_that_concerns_the_team_has_an_event_of_its_own(project: Project) -> None:
