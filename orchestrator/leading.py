@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from coordination.errors import TeamError
@@ -12,6 +13,7 @@ from coordination.roster import UnknownMember
 from harness.roles.catalog import TEAMMATE
 from harness.tool import ToolFailure
 from orchestrator.stopping import already_gone, ask_to_stop
+from orchestrator.supervisor import StartFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,9 +106,10 @@ class HostOfLead:
         member = self._stores.roster.start(args["name"], spawn_id=new_id("spawn"), **details)
         if task_id:
             self._reserve(task_id, member)
+        work = f"for {task_id}" if task_id else "without a task of its own, so it takes what is ready"
         if living < self.confirmed:
             self._supervisor.launch(member)
-            return f"{member.name} is starting; end your turn, its results will wake you"
+            return f"{member.name} is starting {work}; end your turn, its results will wake you"
         self.waiting.append(member)
         return f"{member.name} starts once the person has confirmed the team; end your turn"
 
@@ -130,7 +133,8 @@ class HostOfLead:
         self.confirmed = members
         room = max(0, members - self.working())
         for member in self.waiting[:room]:
-            self._supervisor.launch(member)
+            with suppress(StartFailed):  # the person has seen it, and the others start
+                self._supervisor.launch(member)
         for member in self.waiting[room:]:
             self._stores.roster.withdraw(member.name, member.spawn_id, "not confirmed by the person")
         self.waiting = []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordination import layout
+from coordination.errors import TeamError
 from coordination.member_rules import InvalidMemberChange
 from coordination.process import known_alive, this_process
 from coordination.records import MemberState
@@ -22,6 +24,15 @@ if TYPE_CHECKING:
 
 LIVING = frozenset({MemberState.STARTING, MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED})
 LOOK_SECONDS = 0.1
+
+
+@dataclass(eq=False)
+class StartFailed(TeamError):
+    """No process could be started for a member; its name is free again."""
+
+    name: str
+    cause: str
+    says = "{name} could not be started ({cause}); mend that, then start it again"
 
 
 class Supervisor:
@@ -47,8 +58,18 @@ class Supervisor:
         self._started: dict[str, StartedProcess] = {}
 
     def launch(self, member: Member) -> None:
-        """A process was started for the member, whose record is `starting`. Raises TermOver."""
+        """A process was started for the member, whose record is `starting`. Raises TermOver, StartFailed."""
         self._stores.check_term()
+        try:
+            self._started[member.name] = process = self._start(member)
+        except OSError as error:
+            failed = StartFailed(name=member.name, cause=str(error))
+            self._withdraw(member, str(failed))
+            self._stores.events.record("start_failed", member=member.name, why=str(failed))
+            raise failed from error
+        self._stores.events.record("started", member=member.name, role=member.role, pid=process.pid)
+
+    def _start(self, member: Member) -> StartedProcess:
         with self._link(member.name) or nullcontext() as link:
             order = StartOrder(
                 name=member.name,
@@ -58,8 +79,7 @@ class Supervisor:
                 given=self._given,
                 link=link.fileno() if link else None,
             )
-            self._started[member.name] = process = self._launcher.start(order)
-        self._stores.events.record("started", member=member.name, role=member.role, pid=process.pid)
+            return self._launcher.start(order)
 
     def living(self) -> list[Member]:
         """The members that are there or on their way."""

@@ -122,12 +122,13 @@ async def test_so_many_as_agreed_are_launched_and_the_others_called_off(
 
 
 async def test_later_members_within_the_agreed_number_need_no_word(
-    host: HostOfLead, launcher: FakeLauncher
-) -> None:
+    host: HostOfLead, lead: Stores, launcher: FakeLauncher
+) -> None:  # T5
     await host.spawn({"name": "alice"})
     host.launch_waiting(2)
-    assert "is starting" in await host.spawn({"name": "bob"})
+    assert "bob is starting without a task of its own" in await host.spawn({"name": "bob"})
     assert launcher.started == ["alice", "bob"]
+    assert (in_roster(lead, "bob").reserved_task, lead.tasks.own_unfinished("bob")) == (None, None)
     assert "confirmed" in await host.spawn({"name": "carol"})
     assert launcher.started == ["alice", "bob"]
 

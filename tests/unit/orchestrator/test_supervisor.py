@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from coordination import layout
 from coordination.protocols import Kind
 from coordination.records import Member, MemberState
-from orchestrator.supervisor import Supervisor
+from orchestrator.launchers.local import LocalLauncher
+from orchestrator.supervisor import StartFailed, Supervisor
 from tests.support.clock import FakeClock
 from tests.support.launcher import FakeLauncher
 from tests.support.people import comes_alive, dead, elsewhere, leads
@@ -102,6 +104,19 @@ def test_a_start_whose_process_ends_before_it_came_alive_is_withdrawn(
     assert member
     assert member.state is MemberState.WITHDRAWN
     assert "ended with 1 before it came alive; see .team/logs/alice.log" in member.why
+
+
+def test_a_process_that_cannot_be_started_leaves_no_name_behind(lead: Stores) -> None:  # W29
+    logs = lead.team.root / layout.LOGS
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.write_text("in the way")
+    supervisor = Supervisor(lead, LocalLauncher(), given={})
+    with pytest.raises(StartFailed, match=r"alice could not be started \(.*Not a directory"):
+        launched(supervisor, lead)
+    assert state(lead, "alice") is MemberState.WITHDRAWN
+    assert supervisor.living() == []
+    logs.unlink()
+    assert lead.roster.start("alice").state is MemberState.STARTING
 
 
 def test_the_end_of_a_member_that_lived_is_left_to_the_sweep(
