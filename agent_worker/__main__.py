@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from coordination.records import Member
     from coordination.team_root import Team
-    from harness.mcp.transports import WayToShared
     from harness.settings import Settings
 
 FAILED = 1
@@ -121,12 +120,9 @@ def _check_digests(member: Member, given: Mapping[str, Any] | None) -> None:
         raise OtherDigests(name=member.name)
 
 
-def serve(team: Team, member: Member, settings: Settings, former: Member | None, shared: WayToShared) -> None:
-    """The teammate lives until it is asked to stop; its name is then closed."""
-    teammate = Teammate(team, member, settings, former)
-    teammate.shared = shared
-    by_hand = member.launcher == "hand"
-    why = "it failed; " + ("the terminal it was started in" if by_hand else "its log") + " says why"
+def serve(teammate: Teammate, member: Member, settings: Settings) -> None:
+    """The teammate lives until it is asked to stop; then its name is closed, a failure told to the lead."""
+    why = ""
     teammate.keeper.start()
     teammate.stores.events.record("alive", role=member.role, sandbox=settings.sandbox)
     try:
@@ -134,7 +130,17 @@ def serve(team: Team, member: Member, settings: Settings, former: Member | None,
         anyio.run(worker.run)
         why = worker.why
     finally:
-        teammate.close(why)
+        failure = sys.exception()
+        teammate.close(_words(failure, member) if failure else why, failed=failure is not None)
+
+
+def _words(failure: BaseException, member: Member) -> str:
+    """A failure in one line; of what is no error of ours only the kind, since its text may hold anything."""
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    said = str(failure) if isinstance(failure, TeamError) else type(failure).__name__
+    place = "the terminal it was started in" if member.launcher == "hand" else "its log"
+    return f"it failed: {said}; {place} says more"
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -169,7 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = FAILED
         _check_digests(member, given)
         with nullcontext(alone) if options.mcp_link is None else Link(options.mcp_link) as shared:
-            serve(team, member, settings, former, shared)
+            teammate = Teammate(team, member, settings, former)
+            teammate.shared = shared
+            serve(teammate, member, settings)
     except TeamError as error:
         print(f"leadhand worker: {error}", file=sys.stderr)  # noqa: T201 - its log, or the terminal it was started in
         return code

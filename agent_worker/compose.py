@@ -152,12 +152,14 @@ class Teammate:
             end_background=background.kill_all,
         )
 
-    def close(self, why: str) -> None:
-        """The name is closed, and mail that came too late is back with its senders."""
+    def close(self, why: str, *, failed: bool = False) -> None:
+        """The name is closed, late mail is back with its senders, a failure told to the lead."""
         self.wakeup.close()
         self.keeper.close()
         if self._mind:
             self._mind.close()
+        if failed:
+            self._post.tell_lead(why)
         self._post.close(why)
         self.stores.events.record("closed", why=why)
 

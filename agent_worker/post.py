@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from coordination import layout
+from coordination.errors import TeamError
 from coordination.mail_positions import Account, account_of
 from coordination.mailbox import Inbox
 from harness.context.resume import left_behind
@@ -43,6 +45,11 @@ class Post:
         """What the process that this one goes on for had come to with its model."""
         journal, offset = self._follows
         return left_behind(self._stores.team.directory, journal, offset, path_of=layout.journal)
+
+    def tell_lead(self, why: str) -> None:
+        """The lead has mail of the type `error`, where this process can still send any."""
+        with suppress(TeamError):
+            self._stores.outbox.send("lead", f"{self._member.name} has ended: {why}", type="error")
 
     def close(self, why: str) -> None:
         """The name is closed, and mail that came too late is back with its senders."""

@@ -44,8 +44,8 @@ PACKAGES = {
     "coordination": 8472,
     "harness": 17142,
     "workspace": 4933,
-    "agent_worker": 1927,
-    "orchestrator": 9655,
+    "agent_worker": 1939,
+    "orchestrator": 9674,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

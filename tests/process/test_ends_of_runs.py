@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from functools import partial
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
+from coordination.process import start_mark
 from coordination.records import Status
 
 if TYPE_CHECKING:
@@ -25,6 +28,10 @@ WAITS_THEN_DOES = """
   - when: {tools_called: write_file$}
     call: {complete_task: {summary: a is 2 now}}
   - say: Done.
+"""
+WRITES_LATE = """
+  - when: {tools_called: ^$}
+    call: {bash: {command: 'sleep 300; echo late > @PLACE@/late'}}
 """
 REACHES_OUT = """
   - when: {tools_called: ^$}
@@ -43,6 +50,10 @@ ASKS = """
 """
 HASTE = "1"  # seconds that a worker in a long call is given to stop
 SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
+
+
+def sleepers(pid: int) -> list[psutil.Process]:
+    return [child for child in psutil.Process(pid).children(recursive=True) if child.name() == "sleep"]
 
 
 def hears(run: Command, times: int) -> bool:
@@ -90,6 +101,21 @@ def test_a_run_ends_in_order_however_often_it_is_told_to(
     newest = stage.stores.leadership.newest()
     assert newest
     assert newest[1].ended
+
+
+def test_a_signal_to_a_teammate_ends_its_command_before_that_writes_anything(staged: Stages) -> None:
+    # T14, W37
+    stage = staged(WRITES_LATE, LEADHAND_STOP_PATIENCE_SECONDS=HASTE)
+    run = stage.start_tasks(SET_A)
+    stage.until("claimed")
+    pid = stage.pid(stage.owner("set a"))
+    stage.wait(lambda: bool(sleepers(pid)), "the command")
+    (command,) = sleepers(pid)
+    os.kill(pid, signal.SIGTERM)
+    stage.until("closed")
+    assert start_mark(command.pid) is None
+    assert run.signal(signal.SIGTERM).end().code == 143
+    assert not (stage.place / "late").exists()
 
 
 def test_stop_leaves_nothing_of_a_team_whose_lead_was_killed(staged: Stages) -> None:
