@@ -131,7 +131,7 @@ def test_no_code_in_package_files() -> None:
     assert not [name(path) for path in packages if len(tree(path).body) > 1]
 
 
-def test_processes_start_only_where_the_design_says() -> None:
+def test_processes_start_only_where_the_design_says() -> None:  # W30
     starters = {
         name(path)
         for path in sources()

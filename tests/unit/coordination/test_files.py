@@ -3,7 +3,8 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from typing import TYPE_CHECKING
+import stat
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -13,7 +14,7 @@ from coordination.files import READ_PATIENCE_SECONDS, StateDirectory
 from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -149,6 +150,39 @@ def test_a_name_can_not_be_published_over_a_planted_link(directory: StateDirecto
     (tmp_path / "1.json").symlink_to("elsewhere")
     assert directory.publish("1.json", b"x") is not None
     assert not (tmp_path / "elsewhere").exists()
+
+
+class Observed:
+    """The real calls into the disk, each noted with what it was about."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen: list[str] = []
+        for name in ("write", "fsync", "link", "replace"):
+            monkeypatch.setattr(os, name, self._noted(name, getattr(os, name)))
+
+    def _noted(self, name: str, real: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **named: object) -> object:
+            of_directory = name == "fsync" and stat.S_ISDIR(os.fstat(cast("int", arguments[0])).st_mode)
+            self.seen.append("fsync of the directory" if of_directory else name)
+            return real(*arguments, **named)
+
+        return call
+
+
+def test_what_gets_a_name_is_whole_and_on_the_disk_before_and_the_name_after(
+    directory: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:  # W22, W28
+    disk = Observed(monkeypatch)
+    assert directory.publish("1.json", b"record") is None
+    assert disk.seen == ["write", "fsync", "link", "fsync of the directory"]
+    disk.seen.clear()
+    directory.replace("settled.json", b"record", durable=True)
+    assert disk.seen == ["write", "fsync", "replace", "fsync of the directory"]
+    disk.seen.clear()
+    file = AppendFile(directory, "alice~2.jsonl")
+    file.append(b"one")
+    file.append(b"two")
+    assert disk.seen == ["fsync of the directory", "write", "fsync", "write", "fsync"]
 
 
 def test_replacing_leaves_no_temporary_file(directory: StateDirectory) -> None:

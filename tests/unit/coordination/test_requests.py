@@ -87,7 +87,7 @@ def test_open_questions_come_by_age(alice: Requests, lead: Requests, clock: Fake
     assert [state.question for state in lead.open()] == asked
 
 
-def test_the_same_id_is_asked_once(alice: Requests, lead: Requests) -> None:
+def test_the_same_id_is_asked_once(alice: Requests, lead: Requests) -> None:  # W15
     alice.ask("plan", "alice", reviewer="lead", id="req_00000001")
     with pytest.raises(InvalidRecord, match="already asked"):
         alice.ask("plan", "alice", reviewer="lead", id="req_00000001")

@@ -305,7 +305,7 @@ def test_the_next_task_is_the_most_urgent_that_is_ready(store: TaskStore) -> Non
     assert first.id
 
 
-def test_a_need_that_another_process_completed_blocks_no_longer(store: TaskStore, team: Team) -> None:
+def test_a_need_that_another_process_completed_blocks_no_longer(store: TaskStore, team: Team) -> None:  # W23
     a, b = pair(store)
     other = TaskStore(team, "bob~2")
     assert other.blockers(b.id) == (a.id,)

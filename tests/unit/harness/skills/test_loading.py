@@ -133,7 +133,9 @@ def test_a_refusal_says_why_and_what_there_is(
     assert "tables" in str(refused.value)
 
 
-def test_a_resource_that_changed_since_it_was_pinned_is_refused(catalog: Catalog, tmp_path: Path) -> None:
+def test_a_resource_that_changed_since_it_was_pinned_is_refused(
+    catalog: Catalog, tmp_path: Path
+) -> None:  # W9
     (tmp_path / "skills/tables/references/more.md").write_text("rm -rf", encoding="utf-8")
     with pytest.raises(ToolFailure, match="has changed since this run began"):
         Conversation(catalog).load("tables", "references/more.md")
@@ -146,7 +148,7 @@ def test_a_resource_that_changed_since_it_was_pinned_is_refused(catalog: Catalog
 
 
 @pytest.mark.usefixtures("catalog")
-def test_a_load_is_in_the_audit_trail_and_never_cut(tmp_path: Path) -> None:
+def test_a_load_is_in_the_audit_trail_and_never_cut(tmp_path: Path) -> None:  # W9
     file = tmp_path / "skills/tables/SKILL.md"
     file.write_text(file.read_text(encoding="utf-8") + "long " * 2000, encoding="utf-8")
     long = scan([Root(path=tmp_path / "skills", source="skills")])

@@ -139,7 +139,7 @@ async def test_without_a_text_the_result_says_so(role: str, team: Team) -> None:
 # the same directory and gates
 
 
-async def test_it_works_in_the_tree_of_the_caller(role: str, team: Team) -> None:
+async def test_it_works_in_the_tree_of_the_caller(role: str, team: Team) -> None:  # W41
     async with delegating(role, team, WRITES) as under:
         assert await under.report("Write b.py.") == "Written."
         assert (under.tree / "b.py").read_text() == "B = 1"
