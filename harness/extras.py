@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.mcp.assemble import make_servers, server_tools
+from harness.request_cost import RequestCost
 from harness.roles.role import CONNECT
 from harness.skills.active import LOAD_SKILL
 from harness.skills.loading import SkillLoader
@@ -74,6 +75,9 @@ class Extras:
         """Skills are active in the conversation of this agent; tools of servers go to its pool."""
         self._agent = agent
         self.servers.offer = pool.offer
+        agent.cost = RequestCost(
+            servers=self.servers.configured, instructions=self.instructions, sections=lambda: self.sections
+        )
 
     def agent(self) -> Agent | None:
         """Whose conversation it is, once it is put together."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from harness.hooks.turn import TurnHooks
     from harness.journal import Journal
     from harness.memory.keeper import MemoryKeeper
+    from harness.request_cost import RequestCost
 
 WINDOW_FULL = "model_context_window_exceeded"  # of a reply that ended because the window was full
 REMINDED_AFTER = 3  # batches of results without a todo list
@@ -121,6 +122,7 @@ class Agent:
         self.stopping = stopping
         self.hooks: TurnHooks | None = None  # of the person, around its turns
         self.memory: MemoryKeeper | None = None  # of the team
+        self.cost: RequestCost | None = None  # of what stands before the conversation
         self.distrusted: list[str] = []  # what the running calls bring from elsewhere, in words
         self.conversation = conversation or Conversation()
 
@@ -203,6 +205,8 @@ class Agent:
     async def _reply(self) -> Reply:
         """The reply to a request that was made to fit; once more where the server knows better."""
         request = self._request()
+        if self.cost and (told := self.cost.news(request)):
+            self._events.record("request_cost", **told)
         await self._compactor.make_room(self.conversation, self._write, request)
         try:
             reply = await self._ask(request)

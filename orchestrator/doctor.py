@@ -13,8 +13,10 @@ from coordination.errors import TeamError
 from coordination.team_root import NoTeam
 from coordination.wakeup import Wakeup
 from harness.endpoint import DEFAULT_ADDRESS
+from harness.mcp.seen import seen_tokens
 from harness.prices import PriceTable
 from harness.settings import load_settings
+from harness.skills.skill import tokens_of
 from harness.trust.records import Place as Brought
 from orchestrator.opening import find_team
 from orchestrator.trusting import present_catalogs, unseen
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
     from harness.settings import Settings
 
+ABOUT = "about"  # a quarter of the bytes
+UNSEEN = "its tools were never seen; `leadhand mcp check` connects it"
 LEAST_FREE_BYTES = 1 << 30  # a worktree and its set-up for each of a few teammates
 
 
@@ -181,6 +185,23 @@ def _team(place: Place) -> Iterator[Point]:
         wakeup.close()
 
 
+def _requests(place: Place) -> Iterator[Point]:
+    """What the repository adds to every request, in tokens as far as that can be told without a model."""
+    settings = place.settings()
+    catalogs = present_catalogs(Brought(root=place.root, repository=place.repository), settings)
+    found, shown = catalogs.instructions, catalogs.instructions.section(settings.instructions_characters)
+    for name, why in found.unreadable.items():
+        yield note("requests", f"{name} is in no prompt: {why}", "mend the file, or remove it")
+    named = " and ".join(found.texts) or "no AGENTS.md"
+    yield ok("requests", f"instructions: {ABOUT} {tokens_of(shown)} tokens in each ({named})")
+    skills = catalogs.skills
+    yield ok("requests", f"skills: {ABOUT} {tokens_of(skills.section)} tokens in each ({len(skills.skills)})")
+    seen = seen_tokens(place.root)
+    for server in catalogs.configured:
+        told = f"{ABOUT} {seen[server]} tokens in each once connected" if server in seen else UNSEEN
+        yield ok("requests", f"MCP server {server}: {told}")
+
+
 EXAMINATIONS: tuple[tuple[str, Callable[[Place], Iterator[Point]]], ...] = (
     ("machine", _machine),
     ("repository", _repository),
@@ -188,5 +209,6 @@ EXAMINATIONS: tuple[tuple[str, Callable[[Place], Iterator[Point]]], ...] = (
     ("trust", _trust),
     ("model", _model),
     ("checks", _checks),
+    ("requests", _requests),
     ("team", _team),
 )

@@ -10,6 +10,8 @@ from coordination.usage import Usage
 from harness.ledger import Ledger
 from harness.prices import PriceTable
 
+OF_REQUEST = ("prompt", "instructions", "roles", "skills", "tools", "server_list", "servers")
+
 if TYPE_CHECKING:
     from coordination.records import Run
     from coordination.stores import Stores
@@ -21,6 +23,7 @@ def used(stores: Stores, run: Run | None, settings: Settings) -> dict[str, Any]:
     of_run = run.id if run else ""
     ledger = Ledger(stores.team.directory, PriceTable(settings.prices), run=of_run)
     ledger.refresh()
+    events = [event for event in EventTail(stores.team.directory).read_new() if event.get("run") == of_run]
     subjects = {task.id: task.subject for task in stores.tasks.all(run.id)} if run else {}
     return {
         "run": run.id if run else None,
@@ -36,7 +39,12 @@ def used(stores: Stores, run: Run | None, settings: Settings) -> dict[str, Any]:
         },
         "unpriced": sorted(ledger.unpriced),
         "limits": {scope: asdict(settings.limits(scope)) for scope in ("task", "member", "team")},
-        "turns": [_turn(event) for event in _calls(stores, of_run)],
+        "turns": [_turn(event) for event in events if event["action"] == "model_call"],
+        "requests": {
+            event["who"].partition("~")[0]: {name: event.get(name) for name in OF_REQUEST}
+            for event in events
+            if event["action"] == "request_cost"  # the newest of each member is the last
+        },
     }
 
 
@@ -57,6 +65,7 @@ def render(facts: dict[str, Any]) -> str:
         if value is not None
     ]
     rows.append(f"limits: {', '.join(limits) or 'none set'}")
+    rows += _requests(facts["requests"])
     return "\n".join(rows)
 
 
@@ -73,9 +82,20 @@ def _row(name: str, use: dict[str, Any]) -> str:
     )
 
 
-def _calls(stores: Stores, run: str) -> list[dict[str, Any]]:
-    events = EventTail(stores.team.directory).read_new()
-    return [event for event in events if event.get("action") == "model_call" and event.get("run") == run]
+def _requests(requests: dict[str, Any]) -> list[str]:
+    """What each request holds beside the conversation, most of which a server reads from its cache."""
+    if not requests:
+        return []
+    heads = [*(name.replace("server_list", "list") for name in OF_REQUEST if name != "servers"), "servers"]
+    rows = [
+        "each request holds before the conversation, in tokens (estimated, a quarter of the bytes):",
+        f"{'':<16}" + "".join(f"{head:>13}" for head in heads),
+    ]
+    for member, of in requests.items():
+        servers = ", ".join(f"{name} {tokens}" for name, tokens in (of["servers"] or {}).items())
+        numbers = "".join(f"{of[name] or 0:>13}" for name in OF_REQUEST if name != "servers")
+        rows.append(f"{member[:15]:<16}{numbers}  {servers or '-':>11}")
+    return rows
 
 
 def _turn(event: dict[str, Any]) -> dict[str, Any]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from coordination import layout
 from harness.mcp.listing import Listed
+from harness.skills.skill import tokens_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from coordination.files import StateDirectory
     from harness.mcp.names import Origin
 
@@ -57,6 +62,20 @@ def _document(origin: Origin, tool: Listed) -> bytes:
     return (
         json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
     )
+
+
+def seen_tokens(root: Path) -> dict[str, int]:
+    """About how many tokens the tools of each server take in a request, as far as they were seen."""
+    found: Counter[str] = Counter()
+    for path in sorted((root / layout.SEEN_TOOLS).glob("*.json")):
+        with suppress(
+            OSError, ValueError, KeyError, TypeError, AttributeError
+        ):  # a bad file is nobody's tool
+            document = json.loads(path.read_bytes())
+            definition = {"name": path.stem, **document["definition"]}
+            definition.pop("output_schema", None)  # no model is told
+            found[document["origin"].partition("/")[0]] += tokens_of(json.dumps(definition))
+    return dict(found)
 
 
 def changes(before: Listed, now: Listed) -> str:

@@ -42,10 +42,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # orchestrator/trusting, coordination/own_files).
 PACKAGES = {
     "coordination": 8472,
-    "harness": 17142,
+    "harness": 17237,
     "workspace": 4933,
     "agent_worker": 1939,
-    "orchestrator": 9674,
+    "orchestrator": 9728,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -51,6 +51,7 @@ def test_a_lead_at_the_limit_of_the_command_line_ends_with_4_and_money_is_shown(
     facts = json.loads(stage.leadhand("usage", "--json").out)
     usd = [turn["usage"]["input_tokens"] for turn in facts["turns"]]
     assert facts["team"]["usd"] >= 3
+    assert facts["requests"]["lead"]["tools"] > 1000
     assert len(usd) == facts["team"]["turns"] == facts["members"]["lead"]["turns"]
 
 

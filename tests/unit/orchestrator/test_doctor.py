@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
+from harness.mcp.listing import Listed
+from harness.mcp.names import Origin
+from harness.mcp.seen import SeenByTeam
 from orchestrator.cli.repair import doctor
 from orchestrator.doctor import EXAMINATIONS, Place, State, examine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from coordination.team_root import Team
     from orchestrator.doctor import Point
 
 
@@ -63,6 +68,23 @@ def test_commands_without_a_sandbox_are_worth_knowing_and_undecided_ones_a_fault
     (point,) = about("sandbox", tmp_path)
     assert point.state is State.FAULT
     assert "Install bubblewrap" in point.says
+
+
+def test_what_the_repository_adds_to_each_request_is_told(team: Team) -> None:
+    root = team.root
+    (root / "AGENTS.md").write_text("Use uv. " * 50)
+    (root / "CLAUDE.md").symlink_to("/etc/passwd")
+    (root / ".mcp.json").write_text('{"mcpServers": {"docs": {"command": "a"}, "deploy": {"command": "b"}}}')
+    tool = Listed(name="find", description="d" * 4000, input_schema={}, output_schema=None)
+    SeenByTeam(team.directory).accepted("mcp__docs__find", Origin("docs", "find"), tool)
+    (root / ".team/seen-tools/bad.json").write_text("[]")
+    left_out, instructions, skills, *servers = about("requests", root)
+    assert (left_out.state, "CLAUDE.md is in no prompt" in left_out.says) == (State.NOTE, True)
+    assert re.search(r"instructions: about 1[5-9]\d tokens in each \(AGENTS.md\)", instructions.says)
+    assert skills.says.startswith("skills: about")
+    told = {point.says for point in servers}
+    assert any(re.search(r"MCP server docs: about 10[0-9]\d tokens", says) for says in told)
+    assert any("MCP server deploy: its tools were never seen" in says for says in told)
 
 
 def test_the_verb_ends_with_2_while_a_run_could_not_start(tmp_path: Path) -> None:
