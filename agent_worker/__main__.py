@@ -17,7 +17,7 @@ from agent_worker.compose import Teammate
 from coordination.errors import TeamError
 from coordination.process import known_dead, this_process
 from coordination.profile import agree_on_profile
-from coordination.records import MemberState
+from coordination.records import BY_HAND, MemberState
 from coordination.roster import GONE, Roster
 from coordination.runs import Runs
 from coordination.team_root import open_team
@@ -65,24 +65,28 @@ class TeamFull(TeamError):
     )
 
 
-def join(
-    team: Team, name: str, spawn_id: str | None, settings: Settings, *, role: str = TEAMMATE
-) -> tuple[Member, Member | None]:
+def join(team: Team, options: argparse.Namespace, settings: Settings) -> tuple[Member, Member | None]:
     """The process is the member now: of a start that was asked for, or by hand.
 
-    By hand it has this role, or goes on for a dead process of that name, which comes second. Raises
-    StartWithdrawn, NameTaken, NameInvalid, NameReserved, TeamFull, UnknownRole, RoleBroken,
-    NotTrusted, and Superseded when another process was first.
+    It may go on for a dead process of that name, which comes second. Raises StartWithdrawn, NameTaken,
+    NameInvalid, NameReserved, TeamFull, UnknownRole, RoleBroken, NotTrusted, and Superseded when
+    another process was first.
     """
-    if spawn_id is not None:
+    name, spawn_id = options.name, options.spawn_id
+    if spawn_id is not None and options.after is None:
         return Roster(team, name).come_alive(name, spawn_id), None
-    digests = _digests(team, settings)
-    roster = Roster(team, "person")
+    digests = _digests(team, settings) if spawn_id is None else {}
+    roster = Roster(team, "person" if spawn_id is None else name)
     former = roster.member(name)
-    if former and former.state in HAS_LIVED and former.process and known_dead(former.process, this_process()):
-        return roster.restart(name, after=former.incarnation), former
-    start = _start(team, roster, name, role, settings, digests)
+    if former and (options.after is not None or _is_dead(former)):
+        return roster.restart(name, after=options.after or former.incarnation), former
+    start = _start(team, roster, name, options.role, settings, digests)
     return roster.come_alive(name, start.spawn_id), None
+
+
+def _is_dead(former: Member) -> bool:
+    process = former.process if former.state in HAS_LIVED else None
+    return process is not None and known_dead(process, this_process())
 
 
 def _start(
@@ -97,7 +101,7 @@ def _start(
     return roster.start(
         name,
         role=role,
-        launcher="hand",
+        launcher=BY_HAND,
         model=model or settings.worker_model_id or settings.model_id,
         digests=digests,
     )
@@ -139,7 +143,7 @@ def _words(failure: BaseException, member: Member) -> str:
     while isinstance(failure, BaseExceptionGroup):
         failure = failure.exceptions[0]
     said = str(failure) if isinstance(failure, TeamError) else type(failure).__name__
-    place = "the terminal it was started in" if member.launcher == "hand" else "its log"
+    place = "the terminal it was started in" if member.launcher == BY_HAND else "its log"
     return f"it failed: {said}; {place} says more"
 
 
@@ -149,6 +153,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--name", required=True)
     parser.add_argument("--role", default=TEAMMATE, help="of a member that nobody asked for before")
     parser.add_argument("--spawn-id", help="of the start that the lead recorded")
+    parser.add_argument("--after", type=int, help="the dead incarnation that it goes on for")
     parser.add_argument(
         "--given-on-stdin", action="store_true", help="what the lead hands on, as one JSON object"
     )
@@ -169,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree_on_profile(team)
         settings = settings_from(given["settings"]) if given else load_settings(team.root)
         settings = replace(settings, sandbox=choose(settings.sandbox, team.repository))
-        member, former = join(team, options.name, options.spawn_id, settings, role=options.role)
+        member, former = join(team, options, settings)
         if options.spawn_id is None:
             print(f"{member.name} is on the team at {team.root}; Ctrl-C stops it")  # noqa: T201 - somebody sits here
         code = FAILED

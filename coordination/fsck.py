@@ -15,7 +15,7 @@ from coordination.fsck_mail import inspect_mail
 from coordination.liveness import TTL_SECONDS
 from coordination.process import known_dead, this_process
 from coordination.protocols import LEAD, PERSON
-from coordination.records import MemberState, Verdict
+from coordination.records import BY_HAND, MemberState, Verdict
 from coordination.sweep import Sweep
 from coordination.task_board import TaskBoard
 
@@ -115,7 +115,7 @@ def _members(stores: Stores, presence: _Presence) -> Iterator[Finding]:
     sweep = Sweep(stores, ttl_seconds=TTL_SECONDS)
     for member in stores.roster.all():
         where = layout.member_log(member.name.lower())
-        if member.state is MemberState.STARTING and not presence.lead_lives() and member.launcher != "hand":
+        if member.state is MemberState.STARTING and not presence.lead_lives() and member.launcher != BY_HAND:
             yield _left_start(stores, member)
         elif member.state in {MemberState.CLOSED, MemberState.WITHDRAWN, MemberState.STARTING}:
             continue

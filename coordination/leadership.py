@@ -101,6 +101,11 @@ class Leadership:
         state = self._log.refresh()
         return state is not None and not state.ended and self._present() == term
 
+    def is_led(self) -> bool:
+        """True unless the newest lead left, or is known to be dead."""
+        state = self._log.refresh()
+        return state is not None and not state.ended and not known_dead(state.process, this_process())
+
     def present(self) -> int:
         """The highest term that a lead took, ended or not; 0 before the first."""
         state, newest = self._log.refresh(), self._log.newest

@@ -191,6 +191,9 @@ class Message(JsonRecord, frozen=True, kw_only=True, rename={"sender": "from"}):
     metadata: dict[str, Any] = {}
 
 
+BY_HAND = "hand"  # the launcher of a member that a person started in a terminal
+
+
 class Member(JsonRecord, frozen=True, kw_only=True):
     """One state in the life of a bearer of a name."""
 
@@ -205,6 +208,7 @@ class Member(JsonRecord, frozen=True, kw_only=True):
     plan_required: bool = False  # survives from task to task
     reserved_task: str | None = None
     waiting_on: str | None = None  # what it declared to wait for
+    comes_back: bool = False  # the lead starts it again, although this process is dead
     launcher: str = "local"
     version: str = ""  # of leadhand
     digests: dict[str, str] = {}  # of settings, policy and catalog it started with

@@ -82,6 +82,7 @@ class MemberFields(TypedDict, total=False):
     reserved_task: str | None
     waiting_on: str | None
     model: str | None
+    comes_back: bool
     why: str
 
 
@@ -254,6 +255,7 @@ class Roster:
             member,
             state=state,
             incarnation=number,
+            comes_back=False,
             process=this_process(),
             version=version("leadhand"),
             by=layout.bearer(member.name, number),

@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.liveness import BeatWatch, read_beat
+from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.mail_positions import account_of
 from coordination.mail_state import left_over
 from coordination.mailbox import Inbox
 from coordination.process import known_dead, this_process
 from coordination.protocols import lead_term
-from coordination.records import Member, MemberState, Status
+from coordination.records import BY_HAND, Member, MemberState, Status
 from coordination.roster import GONE, Superseded
 from coordination.task_refusals import NotUnclaimed, UnknownTask
 from coordination.task_rules import InvalidTransition, StaleToken
@@ -20,6 +20,7 @@ from coordination.task_rules import InvalidTransition, StaleToken
 if TYPE_CHECKING:
     from coordination.stores import Stores
 
+LOOKS_OF_LEAD = 2  # that a teammate leaves the lead time for to see to a dead member
 SETTLED_SECONDS = 60.0  # after which nobody is still at work on a name that was closed
 REPAIR_SECONDS = 30.0  # between scans of the whole board
 _MAY_DIE = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
@@ -35,6 +36,9 @@ class Sweep:
         self._roster = stores.roster
         self._outbox = stores.outbox
         self._events = stores.events
+        self._leadership = stores.leadership
+        self._seen_dead: dict[str, float] = {}
+        self._lead_patience = ttl_seconds * LOOKS_OF_LEAD / LOOKS_PER_TTL
         self._watch = BeatWatch(stores.team.clock, ttl_seconds)
         self._repaired = stores.team.clock.monotonic()
         self._returned: dict[str, tuple[int | None, MemberState]] = {}  # newest states that need no look
@@ -107,10 +111,22 @@ class Sweep:
         return True
 
     def _why_lost(self, member: Member, bearer: str) -> str | None:
-        if member.process and known_dead(member.process, this_process()):
+        if member.process and known_dead(member.process, this_process()) and self._is_missed(member, bearer):
             return f"the process of {bearer} is dead"
         silence = self._watch.look(bearer, read_beat(self._team, bearer))
         return f"{bearer} was silent for {silence:.0f} s" if self._watch.silent(bearer) else None
+
+    def _is_missed(self, member: Member, bearer: str) -> bool:
+        """False while its lead starts the dead again: at its next look it says so, for a TTL at most."""
+        if member.state is not MemberState.ALIVE:
+            return True
+        if member.comes_back:
+            return False
+        is_teammate = layout.split_bearer(self._me) is not None and not lead_term(self._me)
+        if not is_teammate or member.launcher == BY_HAND or not self._leadership.is_led():
+            return True
+        now = self._team.clock.monotonic()
+        return now - self._seen_dead.setdefault(bearer, now) >= self._lead_patience
 
     def _take_back(self, member: Member, why: str) -> None:
         task = self._store.own_unfinished(member.name)

@@ -48,6 +48,8 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "sent_back": "sends {subject} back: {why}",
     "member_lost": "closes the name {member}: {why}",
     "reclaimed": "puts {subject} back on the board: {why}",
+    "restarts": "starts {member} again in {seconds} s: its process died ({how})",
+    "restarts_end": "gives {member} up: it died {deaths} times in a row",
     "start_failed": "could not start {member}: {why}",
     "setup_failed": "cannot make a tree ready: {error}",
     "take_failed": "cannot begin a task: {error}",

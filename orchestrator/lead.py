@@ -126,7 +126,7 @@ class Lead:
         interval = parts.settings.lease_ttl_seconds / LOOKS_PER_TTL
         next_beat = 0.0
         while True:
-            if anyio.current_time() >= next_beat:
+            if anyio.current_time() >= next_beat or parts.supervisor.has_news:
                 next_beat = anyio.current_time() + interval
                 await parts.behind(self._look)
             orders = await parts.behind(take_orders, parts.background)
@@ -183,8 +183,8 @@ class Lead:
             if await self._take_mail(conversation):
                 continue
             state = await self._parts.behind(self._parts.standing)
-            if limit := self._parts.limits.met(by_members=state is Standing.STUCK):
-                raise ModelGaveUp(cause=limit, exit_code=ExitCode.LIMIT)
+            if halted := self._parts.halts.halt(state, in_session=self._talk is not None):
+                raise halted
             if self._talk and conversation:
                 if self._talk.person.has_left:
                     return parting(state)

@@ -16,6 +16,8 @@ from harness.memory.keeper import Rememberer
 from harness.results import ResultFiles
 from harness.throttle import Throttle
 from orchestrator.briefs import present_state
+from orchestrator.outcome import ExitCode, ModelGaveUp
+from orchestrator.standing import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,26 +33,42 @@ if TYPE_CHECKING:
     from harness.settings import Settings
     from orchestrator.opening import Opened
 
+LEFT_FOR = frozenset({"limit_reached", "setup_failed"})  # events that tell of it
 OUT_OF = "{who} has met a limit: limits.{scope}.{limit}; raise it, then `leadhand resume` goes on"
 
 
-class LimitWatch:
-    """Limits that stop a run although its lead asks nothing of its model."""
+NO_TREE = "{who} could make no tree ready: {error}\nmend that, then `leadhand resume` goes on"
+
+
+class Halts:
+    """What stops a run although its lead asks nothing of its model: limits, and what only a person mends."""
 
     def __init__(self, opened: Opened, settings: Settings) -> None:
         self._limits = settings.limits("team")
         self._stopwatch = Stopwatch(opened.team.clock)
         self._tail = EventTail(opened.team.directory)
         self._tail.read_new()  # what was met before this lead is over
+        self._left: dict[str, dict[str, Any]] = {}  # what members left for, the last of each kind
 
-    def met(self, *, by_members: bool) -> str:
+    def halt(self, state: Standing, *, in_session: bool) -> ModelGaveUp | None:
+        """Why the run cannot go on; a person in a session need not leave for what they can mend."""
+        if state is Standing.STUCK:
+            events = self._tail.read_new()
+            self._left |= {event["action"]: event for event in events if event.get("action") in LEFT_FOR}
+        if limit := self._limit(by_members=state is Standing.STUCK):
+            return ModelGaveUp(cause=limit, exit_code=ExitCode.LIMIT)
+        broken = self._left.get("setup_failed")
+        if broken and state is Standing.STUCK and not in_session:
+            return ModelGaveUp(cause=NO_TREE.format_map(broken), exit_code=ExitCode.WAITING)
+        return None
+
+    def _limit(self, *, by_members: bool) -> str:
         """The limit met since this lead began: of the team's time, or by a member that left for it."""
         over_time = reached(Spent(minutes=self._stopwatch.minutes()), self._limits)
         if over_time and over_time.startswith("max_minutes"):
             return OUT_OF.format(who="the team", scope="team", limit=over_time)
-        events = self._tail.read_new() if by_members else []
-        left = [event for event in events if event.get("action") == "limit_reached"]
-        return OUT_OF.format_map(left[-1]) if left else ""
+        left = self._left.get("limit_reached") if by_members else None
+        return OUT_OF.format_map(left) if left else ""
 
 
 class LeadMind:

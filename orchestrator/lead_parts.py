@@ -30,7 +30,7 @@ from orchestrator.cron import Cron
 from orchestrator.grounds import Grounds
 from orchestrator.handed_on import handed_on
 from orchestrator.launchers.local import LocalLauncher
-from orchestrator.lead_mind import LeadMind, LimitWatch
+from orchestrator.lead_mind import Halts, LeadMind
 from orchestrator.lead_tooling import LeadTooling
 from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
@@ -104,11 +104,17 @@ class LeadParts:
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
         self.grounds = Grounds(opened, settings, self.background, trusted=self.catalogs.files.texts.keys())
-        self.limits = LimitWatch(opened, settings)
+        self.halts = Halts(opened, settings)
 
     def _supervisor(self) -> Supervisor:
         given = handed_on(self.settings, self.catalogs, self.opened.run.digests)
-        return Supervisor(self.background, LocalLauncher(), given=given, link=self.sharing.link)
+        return Supervisor(
+            self.background,
+            LocalLauncher(),
+            given=given,
+            link=self.sharing.link,
+            restarts=self.settings.worker_restarts,
+        )
 
     def conversation(self, *, on_text: Callable[[str], None], person: Box | None = None) -> Conversation:
         """The agent of the lead; a person who sits at it is one of its boxes. Raises CredentialsMissing."""

@@ -159,7 +159,7 @@ def _stamp_roster(stores: Stores) -> None:
             if member.state is MemberState.STARTING:
                 stores.roster.withdraw(member.name, member.spawn_id, "the lead that asked for it has ended")
             elif member.state not in GONE:
-                stores.roster.update(member.name, None)
+                stores.roster.update(member.name, None, comes_back=False)
 
 
 def open_goal(  # noqa: PLR0913 - what a run is made of, by name

@@ -102,7 +102,7 @@ def _board(tasks: list[Task]) -> list[dict[str, Any]]:
 def _member(stores: Stores, member: Member) -> dict[str, Any]:
     state = str(member.state)
     if member.state is MemberState.ALIVE and member.process and known_dead(member.process, this_process()):
-        state = "dead"
+        state = "restarting" if member.comes_back else "dead"
     bearer = layout.bearer(member.name, member.incarnation or 0)
     beat = (read_beat(stores.team, bearer) or b"").decode("ascii", "replace").split()
     task = beat[1] if state == "alive" and len(beat) > 1 and layout.TASK_ID.fullmatch(beat[1]) else None

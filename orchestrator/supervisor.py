@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.errors import TeamError
 from coordination.member_rules import InvalidMemberChange
-from coordination.process import known_alive, this_process
+from coordination.process import known_alive, known_dead, this_process
 from coordination.records import MemberState
+from coordination.roster import Superseded
 from orchestrator.launchers.launcher import StartOrder
+from orchestrator.restarts import Restarts
 from orchestrator.stopping import ask_to_stop, end_process
 
 if TYPE_CHECKING:
@@ -45,10 +47,12 @@ class Supervisor:
         *,
         given: Mapping[str, object],
         link: Callable[[str], socket.socket | None] = lambda _: None,
+        restarts: int = 0,
     ) -> None:
         """`given` is what teammates get from the lead, credentials among it.
 
         `link` gives, for a name, the socket over which that member may ask for shared MCP servers.
+        A member that dies is started again so often in a row.
         """
         self._stores = stores
         self._team = stores.team
@@ -56,12 +60,14 @@ class Supervisor:
         self._given = given
         self._link = link
         self._started: dict[str, StartedProcess] = {}
+        self._restarts = Restarts(stores.team.clock, most=restarts)
+        self._is_stopping = False
 
     def launch(self, member: Member) -> None:
         """A process was started for the member, whose record is `starting`. Raises TermOver, StartFailed."""
         self._stores.check_term()
         try:
-            self._started[member.name] = process = self._start(member)
+            process = self._start(member, after=None)
         except OSError as error:
             failed = StartFailed(name=member.name, cause=str(error))
             self._withdraw(member, str(failed))
@@ -69,7 +75,7 @@ class Supervisor:
             raise failed from error
         self._stores.events.record("started", member=member.name, role=member.role, pid=process.pid)
 
-    def _start(self, member: Member) -> StartedProcess:
+    def _start(self, member: Member, *, after: int | None) -> StartedProcess:
         with self._link(member.name) or nullcontext() as link:
             order = StartOrder(
                 name=member.name,
@@ -78,32 +84,79 @@ class Supervisor:
                 log=self._team.root / layout.process_log(member.name),
                 given=self._given,
                 link=link.fileno() if link else None,
+                after=after,
             )
-            return self._launcher.start(order)
+            self._started[member.name] = process = self._launcher.start(order)
+        self._restarts.began(member.name)
+        return process
 
     def living(self) -> list[Member]:
         """The members that are there or on their way."""
         return [member for member in self._stores.roster.all() if member.state in LIVING]
 
+    @property
+    def has_news(self) -> bool:
+        """True when a look would find an ended process, or a restart whose time has come."""
+        return self._restarts.is_due or any(
+            process.ended() is not None for process in list(self._started.values())
+        )
+
     def look(self) -> None:
         """Ended processes are collected; a start whose process ended before it came alive is withdrawn.
 
-        So is one that an earlier lead recorded when it woke too late: nobody will launch it.
+        So is one that an earlier lead recorded when it woke too late: nobody will launch it. A member
+        that died is started again when its time has come.
         """
         for member in self._stores.roster.all():
             if member.state is MemberState.STARTING and member.term < self._stores.leadership.present():
                 self._withdraw(member, "the lead that asked for it has ended")
         for name, process in list(self._started.items()):
             code = process.ended()
-            if code is None:
-                continue
-            del self._started[name]
-            self._stores.events.record("process_ended", member=name, exit_code=code)
-            starting = self._stores.roster.member(name)
-            if starting and starting.state is MemberState.STARTING:
-                why = f"its process ended with {code} before it came alive; see {layout.process_log(name)}"
-                self._withdraw(starting, why)
-                self._stores.events.record("start_failed", member=name, why=why)
+            if code is not None:
+                del self._started[name]
+                self._stores.events.record("process_ended", member=name, exit_code=code)
+                self._see_to(name, code)
+        for name in self._restarts.take_due():
+            self._restart(name)
+
+    def _see_to(self, name: str, code: int) -> None:
+        member = self._stores.roster.member(name)
+        if member and member.state is MemberState.STARTING:
+            why = f"its process ended with {code} before it came alive; see {layout.process_log(name)}"
+            self._withdraw(member, why)
+            self._stores.events.record("start_failed", member=name, why=why)
+        elif member and self._is_missed(member):
+            self._promise(member, f"exit code {code}")
+
+    def _is_missed(self, member: Member) -> bool:
+        """Its process is gone, and nobody had asked it to leave."""
+        is_dead = member.process is not None and known_dead(member.process, this_process())
+        bearer = layout.bearer(member.name, member.incarnation or 0)
+        asked = any(state.question.subject == bearer for state in self._stores.requests.open())
+        return member.state is MemberState.ALIVE and is_dead and not (asked or self._is_stopping)
+
+    def _promise(self, member: Member, how: str) -> None:
+        """The dead comes back, as the roster says, so that nobody takes its task; or it died too often."""
+        deaths = self._restarts.count(member.name) + 1
+        delay = self._restarts.died(member.name)
+        with suppress(Superseded, InvalidMemberChange):  # an observer was faster: its task is another's
+            self._stores.roster.update(member.name, member.incarnation, comes_back=delay is not None)
+        facts = {"member": member.name, "deaths": deaths, "how": how}
+        if delay is None:
+            self._stores.events.record("restarts_end", **facts)
+        else:
+            self._stores.events.record("restarts", seconds=delay, **facts)
+
+    def _restart(self, name: str) -> None:
+        member = self._stores.roster.member(name)
+        if member and member.comes_back and self._is_missed(member):
+            self._stores.check_term()
+            try:
+                process = self._start(member, after=member.incarnation)
+            except OSError as error:  # no room for a process: as if it had died once more
+                self._promise(member, str(error))
+                return
+            self._stores.events.record("restarted", member=name, pid=process.pid)
 
     def _withdraw(self, member: Member, why: str) -> None:
         with suppress(InvalidMemberChange):  # it has just come alive
@@ -111,6 +164,7 @@ class Supervisor:
 
     def stop_all(self, *, patience_seconds: float) -> None:
         """Nobody is left: asked first, ended after the patience, verified gone."""
+        self._is_stopping = True
         asked = self.living()
         for member in asked:
             self._ask_to_end(member)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST_WORKERS = 256  # processes of 100 MB each; more is a slip of the pen
+MOST_RESTARTS = 20  # the delay before a further one would be days
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,15 @@ class MemberSettings:
         default=8,
         metadata=entry(
             "workers.max", whole(1, MOST_WORKERS), "Teammates alive at the same time; the host refuses more."
+        ),
+    )
+    worker_restarts: int = field(
+        default=5,
+        metadata=entry(
+            "workers.restarts",
+            whole(0, MOST_RESTARTS),
+            "How often in a row a teammate whose process died is started again, at once and then after 1, 2, "
+            "4 … seconds. It goes on with its task, in its tree and its conversation.",
         ),
     )
     role_models: Mapping[str, str] = field(

@@ -10,7 +10,7 @@ import msgspec
 from coordination import layout
 from coordination.errors import InvalidRecord, NotRegularFile, StateUnreadable, UsageError
 from coordination.protocols import PERSON
-from coordination.records import Message
+from coordination.records import BY_HAND, Message
 from orchestrator.cli.board import add_task, cancel_task, redo_task
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
 
@@ -229,7 +229,7 @@ def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
     except (FileNotFoundError, NotRegularFile):
         text = None
     member = stores.roster.member(name)
-    if text is None and member and member.launcher == "hand":
+    if text is None and member and member.launcher == BY_HAND:
         raise UsageError(detail=f"{name} was started by hand: it wrote to the terminal it was started in")
     if text is None:
         known = ", ".join(sorted(file.removesuffix(".log") for file in directory.names(layout.LOGS)))

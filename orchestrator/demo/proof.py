@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from coordination.events import EventTail
@@ -27,8 +28,8 @@ def missing(stores: Stores, run: Run) -> list[str]:
         "every task completed and merged": report.is_whole and bool(tasks),
         "three workers at the same time in three worktrees": _most_at_once(histories) >= WORKERS,
         "a plan rejected, revised and approved": _has_plan_story(stores, tasks),
-        "a task taken back from a killed worker and completed by another": any(
-            _is_taken_over(versions) for versions in histories.values()
+        "a killed worker's task gone on with in its own tree, or taken back and completed by another": any(
+            _outlives_its_holder(versions) for versions in histories.values()
         ),
         "a false 'done' caught by the checks": any(task.refusals for task in tasks),
         "search and version from one MCP server; status, and never trigger, from the other": _asked_servers(
@@ -48,9 +49,8 @@ def _asked_servers(stores: Stores) -> bool:
 
 def _most_at_once(histories: dict[str, list[Task]]) -> int:
     """The largest number of different owners who held different trees at one moment."""
-    moments = sorted(
-        (version.at, task, version) for task, versions in histories.items() for version in versions
-    )
+    versions = ((version.at, task, version) for task, of in histories.items() for version in of)
+    moments = sorted(versions, key=itemgetter(0))  # those of one task stay in order
     held: dict[str, str] = {}
     most = 0
     for _, task, version in moments:
@@ -61,7 +61,9 @@ def _most_at_once(histories: dict[str, list[Task]]) -> int:
     return most
 
 
-def _is_taken_over(versions: list[Task]) -> bool:
+def _outlives_its_holder(versions: list[Task]) -> bool:
+    if any(version.event == "resume" for version in versions):
+        return versions[-1].status is Status.COMPLETED
     taken_from = [before.owner for before, after in pairwise(versions) if after.event == "reclaim"]
     return (
         bool(taken_from) and versions[-1].status is Status.COMPLETED and versions[-1].owner not in taken_from

@@ -18,6 +18,7 @@ class StartOrder:
     spawn_id: str  # of the roster record that it will answer
     root: Path  # of the team
     log: Path  # where what it prints goes
+    after: int | None = None  # the dead incarnation that it goes on for
     given: Mapping[str, object]  # what the lead hands on by a way that nobody else reads: settings, digests
     link: int | None = None  # descriptor of the socket over which it asks for shared MCP servers
 

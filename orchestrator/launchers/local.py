@@ -91,6 +91,7 @@ class LocalLauncher:
     def start(self, order: StartOrder) -> LocalProcess:
         """What is given goes through standard input, so that no argument or variable shows a key."""
         command = [*teammate_command(order.root, order.name), "--spawn-id", order.spawn_id]
+        command += ["--after", str(order.after)] if order.after is not None else []
         command.append("--given-on-stdin")
         if order.link is not None:
             command += ["--mcp-link", str(order.link)]

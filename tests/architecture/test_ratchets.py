@@ -30,6 +30,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # answers at a terminal or by command (orchestrator/approvals, at_terminal), and `doctor`.
 # answers at a terminal or by command (orchestrator/approvals, at_terminal).
 # What a project tells its agents, in every prompt (harness/instructions).
+# A member that died comes back (orchestrator/restarts and its supervisor, a promise on the roster).
 # Roles as files describe them, read with what their authors got wrong (harness/roles, `leadhand roles`).
 # File events are read by whoever waits for them (coordination/file_events).
 # What the team remembers (harness/memory, `leadhand memory`): records, relevance, what is noted and merged.
@@ -41,11 +42,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What a repository brings along is found, told, compared and trusted before it counts (harness/trust,
 # orchestrator/trusting, coordination/own_files).
 PACKAGES = {
-    "coordination": 8472,
+    "coordination": 8494,
     "harness": 17237,
     "workspace": 4933,
-    "agent_worker": 1939,
-    "orchestrator": 9728,
+    "agent_worker": 1944,
+    "orchestrator": 9864,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -39,7 +39,7 @@ SHUT_DOWN = """
 def test_s9_the_task_of_a_killed_worker_is_finished_by_another_and_the_lead_is_told(
     staged: Stages,
 ) -> None:  # W18
-    stage = staged(TAKEN_OVER)
+    stage = staged(TAKEN_OVER, LEADHAND_WORKERS_RESTARTS="0")
     run = stage.start_tasks({"key": "a", "subject": "set a", "checks": ["done"]}, workers=2)
     stage.until("model_call", tools=["bash"])
     victim = stage.owner("set a")
@@ -56,7 +56,7 @@ def test_s9_the_task_of_a_killed_worker_is_finished_by_another_and_the_lead_is_t
 
 
 def test_s15_a_shutdown_of_a_dead_worker_is_answered_at_once_and_its_task_is_released(staged: Stages) -> None:
-    stage = staged(SHUT_DOWN)
+    stage = staged(SHUT_DOWN, LEADHAND_WORKERS_RESTARTS="0")
     run = stage.start("run", "take long", "--yes", "--json")
     stage.until("model_call", tools=["bash"])
     assert stage.leadhand("send", "lead", "shut ana down").code == 0

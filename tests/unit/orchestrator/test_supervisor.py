@@ -10,11 +10,13 @@ import pytest
 from coordination import layout
 from coordination.protocols import Kind
 from coordination.records import Member, MemberState
+from coordination.sweep import Sweep
 from orchestrator.launchers.local import LocalLauncher
+from orchestrator.stopping import ask_to_stop
 from orchestrator.supervisor import StartFailed, Supervisor
 from tests.support.clock import FakeClock
 from tests.support.launcher import FakeLauncher
-from tests.support.people import comes_alive, dead, elsewhere, leads
+from tests.support.people import RosterOf, comes_alive, dead, elsewhere, leads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,3 +206,74 @@ def test_the_lead_never_ends_itself_for_a_name_that_it_was_burying(
     alice = comes_alive(team, "alice", dead())
     lead.roster.supersede("alice", alice.incarnation or 0, "dead")  # the disk filled before it closed
     supervisor.stop_all(patience_seconds=0.2)  # SIGTERM to this process would end the test
+
+
+# deaths
+
+
+def dies(launcher: FakeLauncher, lead: Stores, name: str = "alice") -> Member:
+    """The process of the member, which had come alive, is gone."""
+    member = lead.roster.member(name)
+    assert member
+    RosterOf(lead.team, dead()).come_alive(name, member.spawn_id)
+    launcher.processes[name].exit_code = -9
+    return member
+
+
+@pytest.fixture
+def persistent(lead: Stores, launcher: FakeLauncher) -> Supervisor:
+    return Supervisor(lead, launcher, given={}, restarts=1)
+
+
+def test_a_member_that_died_is_started_again_for_its_own_start_and_nobody_buries_it(
+    persistent: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    launched(persistent, lead)
+    dies(launcher, lead)
+    persistent.look()
+    member = lead.roster.member("alice")
+    assert member
+    assert member.comes_back
+    assert [order.after for order in launcher.orders] == [None, member.incarnation]
+    assert launcher.orders[1].spawn_id == launcher.orders[0].spawn_id
+    Sweep(lead, ttl_seconds=9).look()
+    assert state(lead, "alice") is MemberState.ALIVE
+
+
+def test_a_promise_holds_for_a_ttl_and_not_for_ever(
+    persistent: Supervisor, lead: Stores, launcher: FakeLauncher, clock: OnSleep
+) -> None:
+    launched(persistent, lead)
+    dies(launcher, lead)
+    persistent.look()
+    sweep = Sweep(lead, ttl_seconds=9)
+    for _ in range(8):
+        sweep.look()
+        clock.advance(1.5)
+    assert state(lead, "alice") is MemberState.CLOSED
+
+
+def test_who_died_too_often_is_not_started_again(
+    persistent: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    launched(persistent, lead)
+    dies(launcher, lead)
+    persistent.look()
+    launcher.processes["alice"].exit_code = -9
+    persistent.look()
+    assert len(launcher.orders) == 2
+    member = lead.roster.member("alice")
+    assert member
+    assert not member.comes_back
+
+
+def test_who_was_asked_to_leave_is_not_started_again(
+    persistent: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    launched(persistent, lead)
+    dies(launcher, lead)
+    member = lead.roster.member("alice")
+    assert member
+    ask_to_stop(lead, member)
+    persistent.look()
+    assert len(launcher.orders) == 1
