@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from agent_worker.compose import Teammate
+from coordination.concealment import conceal
 from coordination.errors import TeamError
 from coordination.process import known_dead, this_process
 from coordination.profile import agree_on_profile
@@ -147,6 +148,11 @@ def _words(failure: BaseException, member: Member) -> str:
     return f"it failed: {said}; {place} says more"
 
 
+def _log_to_stderr() -> None:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line per model call says nothing to a person
+
+
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="agent_worker", description=__doc__)
     parser.add_argument("--team", type=Path, required=True, help="the team root")
@@ -163,10 +169,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a teammate; the exit code is 0 after a clean end, 2 if it could not join."""
+    conceal()
     options = _options(arguments)
     ignore_stop_signals()  # until the teammate's own receiver hears them, which is soon
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
-    logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line per model call says nothing to a person
+    _log_to_stderr()
     code = USAGE
     try:
         given = json.load(sys.stdin) if options.given_on_stdin else None

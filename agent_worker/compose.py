@@ -63,6 +63,7 @@ class Teammate:
         self._extras: Extras | None = None
         self._mind: Mind | None = None
         self.stores = open_stores(team, self.bearer)
+        self.stores.events.hide(settings.secrets())
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
         self._shutdown = Shutdown(self._beside, me=self.bearer)
         self._workplace = Workplace(
@@ -249,6 +250,7 @@ class Teammate:
             record=self.stores.events.record,
             role=self._member.role,
             shared=self.shared,
+            confine=self._workplace.sandbox.setup,
         )
 
     def _present_run(self) -> str | None:

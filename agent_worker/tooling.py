@@ -114,7 +114,7 @@ class Tooling:
             progress=self.keeper.checkpoint,
             groups=self.keeper.groups,
             variables=lambda: assignment.variables,
-            confine=self.sandbox.of_agents,
+            confine=self.sandbox.commands,
         )
 
     def _tools(self, assignment: Assignment, plan: PlanOfTask, background: Background) -> list[Tool]:

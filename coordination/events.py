@@ -10,9 +10,10 @@ from coordination import layout
 from coordination.append_file import AppendFile
 from coordination.clock import Clock, iso
 from coordination.errors import NotRegularFile
+from coordination.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from coordination.files import StateDirectory
 
@@ -27,13 +28,20 @@ class EventLog:
         self._who = who
         self._one_writer = threading.Lock()
         self._file = AppendFile(directory, layout.events(who), durable=False)
+        self._redactor = Redactor()
+
+    def hide(self, secrets: Sequence[str]) -> None:
+        """None of these values is in any event from now on."""
+        self._redactor = Redactor(secrets)
 
     def record(self, action: str, /, **fields: object) -> None:
         """One line more says when, who and what; not synced. Raises StateUnwritable."""
         event = {"at": iso(self._clock.now()), "who": self._who, "action": action, **fields}
-        line = json.dumps(event, ensure_ascii=False, separators=(",", ":"), default=str)
+        line = _encoded(event)
+        if self._redactor.finds_in(line):
+            line = _encoded(self._redactor.without(json.loads(line)))
         with self._one_writer:
-            self._file.append(line.encode("utf-8", "replace"))  # model text may hold lone surrogates
+            self._file.append(line)
 
     def close(self) -> None:
         """Give the descriptor back; a later event opens the file again."""
@@ -46,6 +54,11 @@ class Recorder(Protocol):
     def record(self, action: str, /, **fields: object) -> None:
         """As `EventLog.record`."""
         ...
+
+
+def _encoded(event: Mapping[str, object]) -> bytes:
+    line = json.dumps(event, ensure_ascii=False, separators=(",", ":"), default=str)
+    return line.encode("utf-8", "replace")  # model text may hold lone surrogates
 
 
 class EventsAbout:

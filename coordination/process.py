@@ -11,6 +11,8 @@ import psutil
 
 from coordination.identity import ProcessIdentity
 
+UNKNOWN = "only"  # a pid namespace that the system does not have, or does not show
+
 
 @cache
 def _boot() -> str:
@@ -25,7 +27,7 @@ def pid_namespace(pid: int | str = "self") -> str:
     try:
         return str(Path(f"/proc/{pid}/ns/pid").readlink())
     except OSError:
-        return "only"
+        return UNKNOWN
 
 
 def start_mark(pid: int) -> str | None:

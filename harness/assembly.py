@@ -149,7 +149,7 @@ def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
     progress: Callable[[], None] = lambda: None,
     groups: RunningGroups | None = None,
     variables: Callable[[], Mapping[str, str]] = dict,
-    confine: Confine | None = None,
+    confine: Confine = unconfined,
 ) -> ToolContext:
     """What the tools of the caller are given.
 
@@ -165,8 +165,7 @@ def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
         cwd=cwd,
         environment=lambda: tool_environment(variables(), passed=settings.environment_pass),
         outputs=caller.outputs,
-        confine=confine or unconfined,
-        is_confined=confine is not None,
+        confine=confine,
         progress=progress,
         groups=groups or RunningGroups(),
         distrust=distrust,

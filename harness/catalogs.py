@@ -46,6 +46,10 @@ class Catalogs:
     def configured(self) -> dict[str, Server]:
         return servers_from_json(self.servers)
 
+    def is_of_repository(self, server: str) -> bool:
+        """True for a server that the repository brings along."""
+        return bool(self.servers[server]["source"] == MCP_FILE)
+
     def pin(self, directory: StateDirectory) -> dict[str, str]:
         """All of it is on disk, under the digests returned."""
         return {kind: pin(directory, document) for kind, document in self._documents().items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordination.child import unconfined
 from harness.mcp.assemble import make_servers, server_tools
 from harness.request_cost import RequestCost
 from harness.roles.role import CONNECT
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from coordination.child import Confine
     from coordination.files import StateDirectory
     from harness.catalogs import Catalogs
     from harness.loop import Agent
@@ -39,10 +41,12 @@ class Extras:
         record: Record,
         shared: WayToShared,
         role: str | None = None,
+        confine: Confine = unconfined,
     ) -> None:
         """`shared` is the way to MCP servers that agents of this host have in common.
 
-        `role` is that of a teammate; a lead has none, and chooses among them. Raises RoleBroken.
+        `role` is that of a teammate; a lead has none, and chooses among them. `confine` puts the servers
+        that the repository brings along into the sandbox. Raises RoleBroken.
         """
         self._agent: Agent | None = None
         self._role = catalogs.roles.role(role) if role else None
@@ -63,6 +67,7 @@ class Extras:
             cwd=cwd,
             record=record,
             shared=shared,
+            confine=lambda name: confine if catalogs.is_of_repository(name) else unconfined,
         )
 
     @property

@@ -10,14 +10,14 @@ import msgspec
 from coordination.append_file import AppendFile
 from coordination.clock import Clock, iso
 from coordination.errors import StateUnwritable
+from coordination.redaction import Redactor, with_texts, without_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from coordination.files import StateDirectory
 
 Line = dict[str, Any]
-SHORTEST_SECRET = 6  # replacing shorter ones would tear ordinary text
 
 
 class Journal:
@@ -28,7 +28,7 @@ class Journal:
     ) -> None:
         self._file = AppendFile(directory, path)
         self._clock = clock
-        self._secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+        self._redactor = Redactor(secrets)
         self._number = 0
         self._one_writer = threading.Lock()
 
@@ -63,14 +63,7 @@ class Journal:
             self._file.append(block)
 
     def _without_secrets(self, line: Line, data: bytes) -> bytes:
-        if not any(msgspec.json.encode(secret)[1:-1] in data for secret in self._secrets):
-            return data
-        return msgspec.json.encode(_with_texts(line, self._redacted))
-
-    def _redacted(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "[redacted]")
-        return text
+        return msgspec.json.encode(self._redactor.without(line)) if self._redactor.finds_in(data) else data
 
 
 def read(directory: StateDirectory, path: str, *, until: int | None = None) -> Iterator[Line]:
@@ -92,7 +85,7 @@ def _encoded(line: Line) -> tuple[Line, bytes]:
     try:
         return line, msgspec.json.encode(line)
     except UnicodeEncodeError:
-        line = _with_texts(line, _scrub)
+        line = with_texts(line, without_surrogates)
         return line, msgspec.json.encode(line)
 
 
@@ -106,21 +99,3 @@ def _decode(raw: bytes) -> Line | None:
     if not isinstance(line, dict) or not isinstance(line.get("n"), int) or "kind" not in line:
         return None
     return line
-
-
-def _with_texts(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - raw JSON
-    """The value with every text in it changed; keys are only made fit for a file."""
-    match value:
-        case str():
-            return change(value)
-        case dict():
-            return {_scrub(key): _with_texts(inner, change) for key, inner in value.items()}
-        case list() | tuple():
-            return [_with_texts(inner, change) for inner in value]
-        case _:
-            return value
-
-
-def _scrub(text: str) -> str:
-    """The text without lone surrogates, which no UTF-8 file can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")

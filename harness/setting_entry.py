@@ -8,7 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from harness.hooks.configured import hooks_of, to_raw
+from harness.hooks.configured import hooks_of, in_sandbox, to_raw
 from harness.permissions.rules import Verdict, parse_rule
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Kind:
     says: str
     read: Callable[[object], object]
     adds_up: bool = False  # the values of all sources count, not that of the strongest
+    of_repository: Callable[[object], object] = lambda value: value  # what a value of its file comes to
     is_mapping: bool = False  # the names below it are its own, not those of settings
     write: Callable[[Any], object] = plain  # what `read` makes the same value of, and JSON can hold
 
@@ -166,6 +167,7 @@ HOOKS = Kind(
     "a mapping of events to hooks, as on the page about hooks (in a file only)",
     hooks_of,
     adds_up=True,
+    of_repository=in_sandbox,
     is_mapping=True,
     write=to_raw,
 )

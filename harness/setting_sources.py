@@ -165,7 +165,8 @@ def values_of(
             raise UnknownSetting(source=source.label, name=name, near=_near(name, known))
         if source.from_repository and known[name].reach is not Reach.TEAM:
             raise PersonalSetting(source=source.label, name=name, instead=personal_label)
-        yield name, _fit(source.label, key, known[name], value)
+        fitting = _fit(source.label, key, known[name], value)
+        yield name, known[name].kind.of_repository(fitting) if source.from_repository else fitting
 
 
 def _fit(label: str, key: str, of_entry: Entry, value: object) -> object:

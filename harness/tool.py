@@ -100,13 +100,17 @@ class ToolContext:
     environment: Callable[[], Mapping[str, str]]  # all that a child process may see
     outputs: OutputFiles
     confine: Confine = unconfined  # where commands run
-    is_confined: bool = False  # whether that is a sandbox
     progress: Callable[[], None] = lambda: None  # a sign of life, called while a long call goes on
     groups: RunningGroups = field(default_factory=RunningGroups)  # of the processes that tools run
     hidden: Callable[[str], bool] = lambda _: False  # files, by place, that searches pass over
     distrust: Distrust = lambda *_: None  # told why a result comes from elsewhere
     untrusted: Callable[[], str] = lambda: ""  # what of that kind the conversation holds
     call_id: str = ""
+
+    @property
+    def is_confined(self) -> bool:
+        """True when commands run in a sandbox."""
+        return self.confine is not unconfined
 
 
 @dataclass(frozen=True)

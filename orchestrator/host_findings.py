@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from coordination.finding import Finding, error
-from coordination.process import known_dead, pid_namespace, this_process
+from coordination.process import UNKNOWN, known_dead, pid_namespace, this_process
 from coordination.records import MemberState, Status
 from orchestrator.launchers.local import TEAMMATE
 from workspace.git import Git
@@ -76,7 +76,8 @@ def _teammates(stores: Stores) -> Iterator[tuple[psutil.Process, list[str]]]:
             is_young = now - process.create_time() < _START_SECONDS
         except psutil.Error:  # gone, or not ours to look at
             continue
-        if TEAMMATE not in arguments or is_young or pid_namespace(process.pid) != here:
+        is_elsewhere = pid_namespace(process.pid) not in {here, UNKNOWN}  # teammates do not show theirs
+        if TEAMMATE not in arguments or is_young or is_elsewhere:
             continue
         root = _value(arguments, "--team")
         if root and Path(root).resolve() == stores.team.root.resolve():

@@ -82,7 +82,9 @@ class LeadParts:
         self.sweep = Sweep(self.background, ttl_seconds=settings.lease_ttl_seconds)
         self.catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
         configured = self.catalogs.configured
-        self.sharing = Sharing(held_for(opened, settings, configured), self.stores.events.record)
+        self.grounds = Grounds(opened, settings, self.background, trusted=self.catalogs.files.texts.keys())
+        held = held_for(opened, settings, self.catalogs, self.grounds.sandbox.setup)
+        self.sharing = Sharing(held, self.stores.events.record)
         self.supervisor = self._supervisor()
         self.host = HostOfLead(
             self.background,
@@ -95,6 +97,7 @@ class LeadParts:
         )
         account = account_of(opened.team.directory, self._former_leads())
         self._secrets = [*settings.secrets(), *secrets_of(configured.values(), settings)]
+        self.stores.events.hide(self._secrets)
         self.journal = mail_journal(opened.team, self.bearer, account, secrets=self._secrets)
         self.left = left_behind(
             opened.team.directory, account.journal, account.offset, path_of=layout.journal
@@ -103,7 +106,6 @@ class LeadParts:
         self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
-        self.grounds = Grounds(opened, settings, self.background, trusted=self.catalogs.files.texts.keys())
         self.halts = Halts(opened, settings)
 
     def _supervisor(self) -> Supervisor:
@@ -172,6 +174,7 @@ class LeadParts:
             cwd=lambda: work.cwd,
             record=self.stores.events.record,
             shared=self.sharing.of_lead,
+            confine=self.grounds.sandbox.setup,
         )
 
     def _subagents(self, mind: LeadMind, events: EventsAbout, desk: Desk, extras: Extras) -> Subagents:

@@ -118,7 +118,7 @@ class LeadTooling:
             cwd=lambda: self.work.cwd,
             progress=lambda: None,
             variables=lambda: self.work.variables,
-            confine=self.sandbox.of_agents,
+            confine=self.sandbox.commands,
         )
 
     def _tools(self) -> list[Tool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from coordination.errors import TeamError
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 TIMEOUT_SECONDS = 60.0  # as in Claude Code
-_HOOK_FIELDS = {"type", "command", "python", "timeout"}
+_HOOK_FIELDS = {"type", "command", "python", "timeout", "sandboxed"}
 
 
 @dataclass(eq=False)
@@ -34,6 +34,7 @@ class Hook:
     is_python: bool = False
     matcher: str = ""  # regular expression over the name of a tool; empty: every one
     timeout_seconds: float = TIMEOUT_SECONDS
+    sandboxed: bool = False  # it runs where commands of the agent run; those of a repository always do
 
     def __str__(self) -> str:
         return f"{self.event} hook {self.command!r}"
@@ -52,12 +53,19 @@ def hooks_of(raw: object) -> tuple[Hook, ...]:
     return tuple(hook for name, groups in raw.items() for hook in _of_event(str(name), groups))
 
 
+def in_sandbox(hooks: object) -> object:
+    """The hooks, each of which runs in the sandbox: those that a repository brings along."""
+    assert isinstance(hooks, tuple)
+    return tuple(replace(hook, sandboxed=True) for hook in hooks)
+
+
 def to_raw(hooks: Sequence[Hook]) -> dict[str, Any]:
     """The hooks as a configuration would have them, each in a group of its own."""
     raw: dict[str, Any] = {}
     for hook in hooks:
         kind = "python" if hook.is_python else "command"
         one = {"type": kind, kind: hook.command, "timeout": hook.timeout_seconds}
+        one |= {"sandboxed": True} if hook.sandboxed else {}
         raw.setdefault(str(hook.event), []).append({"matcher": hook.matcher, "hooks": [one]})
     return raw
 
@@ -104,7 +112,15 @@ def _hook(event: Event, matcher: str, raw: object, where: str) -> Hook:
         is_python=kind == "python",
         matcher=matcher,
         timeout_seconds=_timeout(raw, where),
+        sandboxed=_sandboxed(raw, where),
     )
+
+
+def _sandboxed(raw: Mapping[str, Any], where: str) -> bool:
+    wanted = raw.get("sandboxed", False)
+    if not isinstance(wanted, bool):
+        raise BadHook(where=where, why="sandboxed must be true or false")
+    return wanted
 
 
 def _timeout(raw: Mapping[str, Any], where: str) -> float:

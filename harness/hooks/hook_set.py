@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anyio import to_thread
 
 from coordination import layout
+from coordination.child import unconfined
 from coordination.errors import TeamError
 from harness.hooks.events import Event, known_input, known_name
 from harness.hooks.outcome import Outcome, Says, outcome_of
@@ -126,13 +127,13 @@ class HookSet:
         with tempfile.TemporaryDirectory(prefix="leadhand-hook-") as place:
             given, errors = Path(place) / "in.json", Path(place) / "err.txt"
             await to_thread.run_sync(given.write_text, json.dumps(told, default=str))
-            where = f"exec <{shlex.quote(str(given))} 2>{shlex.quote(str(errors))}\n"
             try:
                 finished = await run_process(
-                    where + self._command(hook),
-                    self._context_of_hooks(),
+                    self._command(hook),
+                    self._context_of(hook),
                     timeout_seconds=hook.timeout_seconds,
                     kept_bytes=KEPT_BYTES,
+                    opening=f"exec <{shlex.quote(str(given))} 2>{shlex.quote(str(errors))}",
                 )
                 text = await to_thread.run_sync(_read, errors)
             except (TeamError, OSError) as error:
@@ -140,19 +141,26 @@ class HookSet:
         return outcome_of(hook.event, finished.status, finished.output, text)
 
     def _command(self, hook: Hook) -> str:
-        if not hook.is_python:
-            return hook.command
+        """Runs in the person's checkout, also where the sandbox is that of the agent's tree."""
         file, _, function = hook.command.rpartition(":")
-        return shlex.join([sys.executable, "-P", "-c", _CALL, str(self._where.project / file), function])
+        place = str(self._where.project / file)
+        python = shlex.join([sys.executable, "-P", "-c", _CALL, place, function])
+        return f"cd {shlex.quote(str(self._where.project))} || exit 1\n" + (
+            python if hook.is_python else hook.command
+        )
 
-    def _context_of_hooks(self) -> ToolContext:
-        """As for a command of the agent, but where no agent can have put a script in the way."""
+    def _context_of(self, hook: Hook) -> ToolContext:
+        """As for a command of the agent, which a hook may look at and even mend; or as the person."""
         project = str(self._where.project)
 
         def environment() -> Mapping[str, str]:
             return {**self._context.environment(), "CLAUDE_PROJECT_DIR": project, "LEADHAND_PROJECT": project}
 
-        return replace(self._context, cwd=lambda: self._where.project, environment=environment)
+        if hook.sandboxed:
+            return replace(self._context, cwd=lambda: Path(self._cwd()), environment=environment)
+        return replace(
+            self._context, cwd=lambda: self._where.project, environment=environment, confine=unconfined
+        )
 
     def _always(self, event: Event) -> dict[str, object]:
         return {
@@ -178,6 +186,7 @@ class HookSet:
             hook=hook.command,
             event=str(hook.event),
             says=str(outcome.says),
+            sandboxed=hook.sandboxed and self._context.is_confined,
             reason=outcome.reason,
             tool=tool,
         )

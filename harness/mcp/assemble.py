@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.child import tool_environment
+from coordination.child import tool_environment, unconfined
 from harness.mcp.config import variables_of
 from harness.mcp.connection import Limits
 from harness.mcp.seen import SeenByTeam
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from coordination.child import Confine
     from coordination.files import StateDirectory
     from harness.mcp.config import Server
     from harness.mcp.transports import WayToShared
@@ -37,11 +38,16 @@ def make_servers(  # noqa: PLR0913 - the parts of one agent, named once
     cwd: Callable[[], Path],
     record: Record,
     shared: WayToShared,
+    confine: Callable[[str], Confine] = lambda _: unconfined,
 ) -> Servers:
-    """The servers of the agent of this name, none of them connected; its own ones start in `cwd`."""
+    """The servers of the agent of this name, none of them connected; its own ones start in `cwd`.
+
+    `confine` says where the server of a name runs.
+    """
     around = Surroundings(
         cwd=cwd,
         environment=lambda: tool_environment(passed=settings.environment_pass),
+        confine=confine,
         open_log=lambda server: open_log(directory, server, agent),
         shared=shared,
     )

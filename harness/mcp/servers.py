@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from coordination.child import unconfined
 from coordination.errors import TeamError
 from harness.mcp.config import Entry, expand
 from harness.mcp.connection import Connection, Limits, State
@@ -78,7 +79,11 @@ class Servers:
         await connection.ready()
         await self._renew()
         self._record(
-            "mcp_connected", server=name, protocol=connection.facts.protocol, tools=len(connection.tools)
+            "mcp_connected",
+            server=name,
+            protocol=connection.facts.protocol,
+            tools=len(connection.tools),
+            sandboxed=self._around.confine(name) is not unconfined,
         )
         return connection
 

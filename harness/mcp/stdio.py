@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 import psutil
 
-from coordination.child import end_group
+from coordination.child import Confine, end_group, unconfined
 from coordination.clock import SystemClock
 from coordination.errors import TeamError
 from harness.mcp.lines import GONE, Lines
@@ -56,25 +56,20 @@ class ServerProcess:
     args: Sequence[str]
     env: Mapping[str, str]
     cwd: Path
+    confine: Confine = unconfined
 
 
 @asynccontextmanager
 async def stdio(server: ServerProcess, wire: Wire, log: int) -> AsyncIterator[TransportStreams]:
     """The streams to a running server; afterwards no process of it runs, grandchildren included.
 
-    `log` is a descriptor for what it says beside the protocol. Raises CommandMissing, OSError.
+    `log` is a descriptor for what it says beside the protocol. Raises CommandMissing, OSError, and what
+    `Confine` does.
     """
     leash, held = os.pipe()
     mark = secrets.token_hex(8)
     try:
-        process = await anyio.open_process(
-            ["/bin/sh", "-c", _LEASH, f"/dev/fd/{leash}", _found(server), *server.args],
-            env={**server.env, MARK: mark},
-            cwd=server.cwd,
-            stderr=log,
-            start_new_session=True,
-            pass_fds=(leash,),
-        )
+        process = await _start(server, leash, mark, log)
     except BaseException:
         os.close(held)
         raise
@@ -97,6 +92,18 @@ async def stdio(server: ServerProcess, wire: Wire, log: int) -> AsyncIterator[Tr
     finally:
         lines.close()
         os.close(held)
+
+
+async def _start(server: ServerProcess, leash: int, mark: str, log: int) -> Process:
+    command = await anyio.to_thread.run_sync(server.confine, [_found(server), *server.args], server.cwd)
+    return await anyio.open_process(
+        ["/bin/sh", "-c", _LEASH, f"/dev/fd/{leash}", *command],
+        env={**server.env, MARK: mark},
+        cwd=server.cwd,
+        stderr=log,
+        start_new_session=True,
+        pass_fds=(leash,),
+    )
 
 
 def _found(server: ServerProcess) -> str:

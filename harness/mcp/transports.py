@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from coordination.child import unconfined
 from harness.mcp.config import Transport
 from harness.mcp.sharing.link import shared
 from harness.mcp.stdio import ServerProcess, stdio
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from anyio.abc import SocketStream
     from mcp.client._transport import TransportStreams
 
+    from coordination.child import Confine
     from harness.mcp.config import Server
     from harness.mcp.wire import Wire
 
@@ -44,6 +46,7 @@ class Surroundings:
 
     cwd: Callable[[], Path]  # asked at each start: the tree of a task may change
     environment: Callable[[], Mapping[str, str]]  # all that they may see beside their own entries
+    confine: Callable[[str], Confine] = lambda _: unconfined  # by server, where it runs
     open_log: Callable[[str], int] = field(default=_discard)  # by server, a descriptor to write to
     shared: WayToShared = field(default=alone)
 
@@ -89,6 +92,7 @@ async def _process(server: Server, around: Surroundings, wire: Wire) -> AsyncIte
         args=server.args,
         env={**around.environment(), **server.env},
         cwd=wire.home / server.cwd,
+        confine=around.confine(server.name),
     )
     with _log(server, around) as log:
         async with stdio(process, wire, log) as streams:

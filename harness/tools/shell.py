@@ -75,12 +75,18 @@ class BoundedOutput:
 
 
 async def run_process(
-    command: str | Sequence[str], context: ToolContext, *, timeout_seconds: float, kept_bytes: int
+    command: str | Sequence[str],
+    context: ToolContext,
+    *,
+    timeout_seconds: float,
+    kept_bytes: int,
+    opening: str = "",
 ) -> Finished:
     """Run in a process group of its own with stdin closed; afterwards the group is gone.
 
     A string goes to the shell, confined as the context says; a list is a program of ours and runs
-    as it is. Output and errors come in one stream, in the order of writing.
+    as it is. `opening` is shell of ours that runs first, outside of any confinement, and may open files
+    for the command. Output and errors come in one stream, in the order of writing.
     Raises NoWorkingDirectory, OSError, and what `Confine` does. Cancellation kills the group too.
     """
     cwd, environment = context.cwd(), dict(context.environment())
@@ -88,7 +94,8 @@ async def run_process(
         raise NoWorkingDirectory(why=f"{cwd} is gone")
     argv = list(command)
     if isinstance(command, str):
-        argv = on_a_leash(await to_thread.run_sync(context.confine, in_shell(command), cwd))
+        confined = await to_thread.run_sync(context.confine, in_shell(command), cwd)
+        argv = on_a_leash([*in_shell(f'{opening}\nexec "$@"'), "sh", *confined] if opening else confined)
     kept = BoundedOutput(kept_bytes)
     with anyio.CancelScope(shield=True):  # cancelled half way, a start would leave its process behind
         process = await anyio.open_process(

@@ -97,9 +97,11 @@ def cli(context: click.Context, team_directory: str | None) -> int | None:
     if os.environ.get("NO_COLOR"):
         context.color = False
     if context.invoked_subcommand is None:
+        from coordination.concealment import conceal
         from orchestrator.interactive.talk import start_session
         from orchestrator.session import RunOptions
 
+        conceal()
         return start_session(RunOptions(team_directory=Path(team_directory) if team_directory else None), cli)
     if team_directory:
         raise click.UsageError("put --team behind the verb")

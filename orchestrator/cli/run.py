@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from coordination.concealment import conceal
 from coordination.errors import UsageError
 from orchestrator.cli.shared import config_option, json_option, team_option
 
@@ -90,6 +91,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     """Start a lead with GOAL; it plans, starts teammates, and brings their work to a branch."""
     from orchestrator.session import RunOptions, start_run
 
+    conceal()
     options = RunOptions(
         team_directory=team_directory,
         model=model,
@@ -146,6 +148,7 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
     """Go on with the open run as its next lead, from what is on disk."""
     from orchestrator.session import RunOptions, resume_run
 
+    conceal()
     options: RunOptions = RunOptions(
         team_directory=team_directory,
         model=model,

@@ -20,6 +20,7 @@ import anyio
 from anyio import WouldBlock
 from anyio.abc import SocketStream
 
+from coordination.child import unconfined
 from coordination.team_root import open_team
 from harness.mcp.assemble import open_log
 from harness.mcp.config_file import servers_from_json
@@ -31,7 +32,7 @@ from harness.mcp.transports import Surroundings
 from harness.stop_signals import until_stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -92,6 +93,9 @@ async def serve(given: Mapping[str, Any], directory: StateDirectory, control: so
     around = Surroundings(
         cwd=lambda: Path(given["cwd"]),
         environment=lambda: given["environment"],
+        confine=lambda server: (
+            partial(_inside, given["sandbox"]) if server in given["inside"] else unconfined
+        ),
         open_log=lambda server: open_log(directory, server, SHARED),
     )
     servers = servers_from_json(given["servers"])
@@ -105,6 +109,14 @@ async def serve(given: Mapping[str, Any], directory: StateDirectory, control: so
                     group.cancel_scope.cancel()
 
         await until_stopped(hold, lambda _: scope.cancel())
+
+
+def _inside(sandbox: Sequence[str], command: Sequence[str], cwd: Path, /) -> list[str]:
+    """The command as the lead would confine it in the person's checkout; without a sandbox as it is."""
+    if not sandbox:
+        return list(command)
+    *options, end = sandbox
+    return [*options, "--chdir", str(cwd), end, *command]
 
 
 def main() -> None:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from harness.mcp.config import Server
+    from coordination.child import Confine
+    from harness.catalogs import Catalogs
     from harness.settings import Settings
     from harness.tool import Record
     from orchestrator.launchers.launcher import StartedProcess
@@ -43,12 +44,15 @@ class Held:
 
     servers: Mapping[str, Any]  # as servers are pinned, variables filled in; empty: nothing is shared
     start: Callable[[Mapping[str, Any], int], StartedProcess]
-    around: Mapping[str, Any] = field(default_factory=dict)  # their directory and environment
+    around: Mapping[str, Any] = field(default_factory=dict)  # directory, environment, who is in which sandbox
 
 
-def held_for(opened: Opened, settings: Settings, configured: Mapping[str, Server]) -> Held:
-    """What the broker of this run's host holds: every usable server that its entry says is shared."""
-    team = opened.team
+def held_for(opened: Opened, settings: Settings, catalogs: Catalogs, confine: Confine) -> Held:
+    """What the broker of this run's host holds: every usable server that its entry says is shared.
+
+    `confine` is for those that the repository brings along.
+    """
+    team, configured = opened.team, catalogs.configured
     entries = [Entry(name=name, server=of) for name, of in configured.items() if of.share and not of.disabled]
     filled = [expand(entry, variables(settings)) for entry in entries]
     usable = [entry.server for entry in filled if entry.server and not entry.errors]
@@ -58,6 +62,8 @@ def held_for(opened: Opened, settings: Settings, configured: Mapping[str, Server
         around={
             "cwd": str(team.repository),
             "environment": tool_environment(passed=settings.environment_pass),
+            "inside": [server.name for server in usable if catalogs.is_of_repository(server.name)],
+            "sandbox": confine([], team.repository) if usable else [],
         },
     )
 

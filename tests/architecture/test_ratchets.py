@@ -41,12 +41,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # One connection to an MCP server for all agents of a host (harness/mcp/sharing, orchestrator/sharing).
 # What a repository brings along is found, told, compared and trusted before it counts (harness/trust,
 # orchestrator/trusting, coordination/own_files).
+# Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
 PACKAGES = {
-    "coordination": 8494,
-    "harness": 17237,
+    "coordination": 8594,
+    "harness": 17292,
     "workspace": 4933,
-    "agent_worker": 1944,
-    "orchestrator": 9864,
+    "agent_worker": 1960,
+    "orchestrator": 9905,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

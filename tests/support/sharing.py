@@ -79,7 +79,12 @@ async def host(team: Team, place: Path, *servers: Server) -> AsyncIterator[Host]
     held = Held(
         servers={of.name: {**asdict(of), "args": list(of.args)} for of in servers},
         start=partial(start_broker, root=team.root, log=team.root / layout.process_log("mcp-broker")),
-        around={"cwd": str(place), "environment": {"PATH": os.environ["PATH"]}},
+        around={
+            "cwd": str(place),
+            "environment": {"PATH": os.environ["PATH"]},
+            "inside": [],
+            "sandbox": [],
+        },
     )
     trail = Trail()
     here = Host(Sharing(held, trail), trail, place, servers)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from coordination import layout
+from coordination.child import unconfined
 from workspace.commands import CommandRunner
 from workspace.git import GitError
 from workspace.git_directory import registered
@@ -70,28 +71,24 @@ class Sandbox:
         return self._settings.sandbox != OFF
 
     @property
-    def of_agents(self) -> Confine | None:
-        """Where commands of agents run; None as the person."""
-        return self.commands if self.is_on else None
-
-    @property
     def commands(self) -> Confine:
-        """Where commands of agents and checks run."""
-        return partial(self._confine, network=self._settings.sandbox_network == NETWORK[0])
+        """Where commands of agents and checks run; `unconfined` itself when that is as the person."""
+        return self._confined(network=self._settings.sandbox_network == NETWORK[0])
 
     @property
     def setup(self) -> Confine:
-        """Where set-up commands and servers run, which mostly need the network."""
-        return partial(self._confine, network=self._settings.sandbox_network in NETWORK[:2])
+        """The same for set-up commands and servers, which mostly need the network."""
+        return self._confined(network=self._settings.sandbox_network in NETWORK[:2])
 
     def take_over(self, here: Git) -> None:
         """What was committed in the tree is the repository's. Raises NotTakenOver, SandboxMissing."""
         if self.is_on:
-            take_over(here, TreeBox(here.place), CommandRunner(confine=partial(self._confine, network=False)))
+            take_over(here, TreeBox(here.place), CommandRunner(confine=self._confined(network=False)))
+
+    def _confined(self, *, network: bool) -> Confine:
+        return partial(self._confine, network=network) if self.is_on else unconfined
 
     def _confine(self, command: Sequence[str], cwd: Path, /, *, network: bool) -> list[str]:
-        if not self.is_on:
-            return list(command)
         box = self._box(cwd)
         if box:
             box.make_ready(self._identity)
