@@ -28,7 +28,7 @@ stress: $(VENV)/.dev
 	$(BIN) -m pytest -n 2 -m stress --timeout 1800 tests
 
 bench: $(VENV)/.dev
-	for script in mailbox wakeup tasks startup crash; do $(BIN) -m bench.$$script || exit 1; done
+	for script in mailbox wakeup tasks startup loop crash; do $(BIN) -m bench.$$script || exit 1; done
 
 check: $(VENV)/.dev
 	$(BIN) -m ruff format --check --quiet .

@@ -174,11 +174,14 @@ class Assignment:
         A holder that doubts pauses until its beat is renewed; only then its token is looked at.
         """
         for _ in range(LOOKS_PER_TTL):
-            if await self._off_loop(self._keeper.renew):
-                problem = await self._off_loop(self._problem)
+            is_renewed, problem = await self._off_loop(self._renew_and_look)
+            if is_renewed:
                 return (problem.reason, str(problem)) if problem else None
             await anyio.sleep(self._keeper.interval)
         return IN_DOUBT
+
+    def _renew_and_look(self) -> tuple[bool, TeamError | None]:
+        return (True, self._problem()) if self._keeper.renew() else (False, None)
 
     def _problem(self) -> TeamError | None:
         problem, task = self._desk.problem(), self._desk.task

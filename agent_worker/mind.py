@@ -74,7 +74,8 @@ class Mind:
             task=lambda: self._agent.conversation.about if self._agent else "",
             on_wait=self._tell_wait,
             on_model=self._tell_model,
-            before_call=partial(off_loop, stores.roster.check_newest, member.name, member.incarnation),
+            before_call=partial(stores.roster.check_newest, member.name, member.incarnation),
+            off_loop=off_loop,
         )
         self._agent: Agent | None = None
         self._compactor: Compactor | None = None

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import anthropic
 import httpx2
+import msgspec
+from anthropic.lib.streaming import AsyncMessageStreamManager
+from anthropic.types import Message, RawMessageStreamEvent
 
 from coordination.usage import Usage
 from harness.context.cache_marks import marked_messages, marked_system
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from harness.endpoint import Endpoint
     from harness.model import ModelRequest
 
+MESSAGES = "/v1/messages"
 CONNECT_SECONDS = 5.0
 CALL_SECONDS = 600.0
 MODELS_LISTED = 100
@@ -52,13 +56,20 @@ class Connection:
             max_retries=0,
             timeout=anthropic.Timeout(CALL_SECONDS, connect=CONNECT_SECONDS, read=silence_seconds),
         )
+        self._classes: dict[str, type] = {}  # of events: the SDK makes some anew once nobody holds them
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         """As `Model.reply`, one attempt."""
-        arguments = _arguments(request)
+        begun = self._client.post(
+            MESSAGES,
+            content=_encoded({**_arguments(request), "stream": True}),
+            cast_to=Message,
+            stream=True,
+            stream_cls=anthropic.AsyncStream[RawMessageStreamEvent],
+        )
         try:
-            async with self._client.messages.stream(**arguments) as stream:
-                return await _read(stream, on_text)
+            async with AsyncMessageStreamManager(begun) as stream:
+                return await self._read(stream, on_text)
         except anthropic.NotFoundError as error:
             raise await self._unknown(request.model) from error
         except anthropic.APIError as error:
@@ -89,6 +100,36 @@ class Connection:
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def _read(self, stream: AsyncMessageStream[None], on_text: Callable[[str], None]) -> Reply:
+        ended, written = False, ""
+        async for event in stream:
+            self._classes[event.type] = type(event)
+            on_text(event.text if event.type == "text" else "")
+            ended = ended or event.type == "message_stop"
+            if event.type == "input_json":
+                written += event.partial_json
+            elif event.type == "content_block_stop":
+                _must_be_whole(written)
+                written = ""
+        if not ended:
+            raise ImproperEnd(cause="the stream ended early")
+        message = await stream.get_final_message()
+        if message.stop_reason is None:
+            raise ImproperEnd(cause="no stop reason")
+        return Reply(
+            content=[block.to_dict() for block in message.content],
+            stop_reason=message.stop_reason,
+            usage=Usage(
+                calls=1,
+                input_tokens=message.usage.input_tokens,
+                output_tokens=message.usage.output_tokens,
+                cache_read_tokens=message.usage.cache_read_input_tokens or 0,
+                cache_write_tokens=message.usage.cache_creation_input_tokens or 0,
+            ),
+            model=message.model,
+            request_id=stream.request_id,
+        )
 
     async def _unknown(self, model: str) -> UnknownModel:
         try:
@@ -122,36 +163,6 @@ def _refusal(error: anthropic.APIStatusError, address: str) -> NoReply:
     return ModelRefused(status=status, cause=cause)
 
 
-async def _read(stream: AsyncMessageStream[None], on_text: Callable[[str], None]) -> Reply:
-    ended, written = False, ""
-    async for event in stream:
-        on_text(event.text if event.type == "text" else "")
-        ended = ended or event.type == "message_stop"
-        if event.type == "input_json":
-            written += event.partial_json
-        elif event.type == "content_block_stop":
-            _must_be_whole(written)
-            written = ""
-    if not ended:
-        raise ImproperEnd(cause="the stream ended early")
-    message = await stream.get_final_message()
-    if message.stop_reason is None:
-        raise ImproperEnd(cause="no stop reason")
-    return Reply(
-        content=[block.to_dict() for block in message.content],
-        stop_reason=message.stop_reason,
-        usage=Usage(
-            calls=1,
-            input_tokens=message.usage.input_tokens,
-            output_tokens=message.usage.output_tokens,
-            cache_read_tokens=message.usage.cache_read_input_tokens or 0,
-            cache_write_tokens=message.usage.cache_creation_input_tokens or 0,
-        ),
-        model=message.model,
-        request_id=stream.request_id,
-    )
-
-
 def _must_be_whole(written: str) -> None:
     """Raises ImproperEnd for half an input of a call, which the SDK would complete and let pass."""
     if written:
@@ -173,6 +184,14 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     if request.tools:
         arguments["tools"] = request.tools
     return arguments
+
+
+def _encoded(arguments: dict[str, Any]) -> bytes:
+    """The body; encoding it here is what a long history costs, which the SDK would copy first."""
+    try:
+        return msgspec.json.encode(arguments)
+    except UnicodeEncodeError:  # a lone surrogate, as in what a server says of its tools
+        return json.dumps(arguments).encode()
 
 
 def _asked_to_wait(error: anthropic.APIStatusError) -> float | None:

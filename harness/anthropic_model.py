@@ -57,8 +57,8 @@ class AnthropicModel:
             self._connection = None
 
     async def _connected(self) -> Connection:
-        await self.warm_up()
         if self._connection is None:
+            await self.warm_up()
             from harness.anthropic_call import Connection  # noqa: PLC0415 - only who calls a model pays for it
 
             self._connection = Connection(self._endpoint, silence_seconds=self._silence_seconds)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from harness.context.compactor import Events
     from harness.loop import Agent
     from harness.model import Model
+    from harness.off_loop import OffLoop
     from harness.recovery import Waiting
     from harness.results import ResultFiles
     from harness.settings import Settings
@@ -57,11 +58,12 @@ def make_model(  # noqa: PLR0913 - the parts of one role, named once
     task: Callable[[], str],
     on_wait: Callable[[Waiting], None],
     on_model: Callable[[str], None],
-    before_call: Callable[[], Awaitable[object]],
+    before_call: Callable[[], object],
+    off_loop: OffLoop,
 ) -> MeteredModel:
     """The model on its server, with recovery, limits and a meter. Raises CredentialsMissing.
 
-    `before_call` raises for a process that may call no more.
+    `before_call` raises for a process that may call no more; it is called through `off_loop`.
     """
     endpoint = Endpoint(
         address=settings.base_url or DEFAULT_ADDRESS, api_key=settings.api_key, auth_token=settings.auth_token
@@ -73,6 +75,7 @@ def make_model(  # noqa: PLR0913 - the parts of one role, named once
         on_wait=on_wait,
         on_model=on_model,
         before_call=before_call,
+        off_loop=off_loop,
     )
     return MeteredModel(budget.limit(recovering, task))
 

@@ -41,6 +41,7 @@ class PlanGate:
     """Nothing is changed before an approved plan, and nothing outside its scope after it."""
 
     gate = "plan"
+    waits = 0
 
     def __init__(
         self, plans: Plans, ground: Callable[[], Ground] = Ground, checks: Sequence[str] = ()
@@ -67,6 +68,7 @@ class LeaseGate:
     """Files and shell only in the tree of the caller's task, while the task is the caller's."""
 
     gate = "lease"
+    waits = 0
 
     def __init__(self, problem: Callable[[Effect], Awaitable[tuple[str, str] | None]]) -> None:
         """`problem` looks at task and tree now and says reason code and text, or None to let it pass."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.lowlevel
-from anyio import to_thread
 
 from harness.fallback import ModelChoice
 from harness.model import ImproperEnd, Model, ModelBusy, ModelRequest, ModelUnreachable, NoReply, Reply
+from harness.off_loop import OffLoop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -70,18 +69,20 @@ class RecoveringModel:
         fallback: str | None = None,
         throttle: Throttle | None = None,
         on_wait: Callable[[Waiting], None] = lambda _: None,
-        before_call: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint,
+        before_call: Callable[[], object] = lambda: None,
+        off_loop: OffLoop | None = None,
         on_model: Callable[[str], None] = lambda _: None,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[], float] = random.random,
         now: Callable[[], float] = anyio.current_time,
     ) -> None:
-        """`before_call` is asked before each attempt; what it raises is not waited out.
+        """`before_call` is asked before each attempt, through `off_loop`; what it raises is not waited out.
 
         `on_model` is told when another model answers than before.
         """
         self._model = model
         self._before_call = before_call
+        self._off_loop = off_loop or OffLoop()
         self._on_model = on_model
         self._effective = ""  # the model that answered last
         self._choice = ModelChoice(fallback, now)
@@ -110,7 +111,6 @@ class RecoveringModel:
         while True:
             attempt, failures = attempt + 1, failures + 1
             await self._wait_with_others(on_text)
-            await self._before_call()
             try:
                 asked = replace(request, model=self._choice.of(request.model))
                 reply = await self._model.reply(asked, on_text)
@@ -137,15 +137,21 @@ class RecoveringModel:
         seconds = step.after_seconds
         self._on_wait(Waiting(error=error, attempt=attempt, seconds=seconds))
         if self._throttle and isinstance(error, ModelBusy):
-            await to_thread.run_sync(self._throttle.tell, seconds)
+            await self._off_loop(self._throttle.tell, seconds)
         await self._sleep(seconds)
         return counted
 
     async def _wait_with_others(self, on_text: Callable[[str], None]) -> None:
-        """What another member was told to wait since the last call is over."""
-        if self._throttle is None:
-            return
-        seconds = await to_thread.run_sync(self._throttle.seconds_to_wait)
+        """What another member was told to wait since the last call is over, and this process may call."""
+        seconds = await self._off_loop(self._look)
         if seconds > 0:
             on_text("")
             await self._sleep(min(seconds, LONGEST_OBEYED_SECONDS) * (1 + JITTER * self._jitter()))
+            await self._off_loop(self._before_call)
+
+    def _look(self) -> float:
+        """How long to wait; when not at all, the process may call. One step away from the event loop."""
+        seconds = self._throttle.seconds_to_wait() if self._throttle else 0.0
+        if seconds <= 0:
+            self._before_call()
+        return seconds

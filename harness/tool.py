@@ -151,6 +151,11 @@ class Guard(Protocol):
     @property
     def gate(self) -> str: ...
 
+    @property
+    def waits(self) -> int:
+        """How often it has waited for somebody so far: for a person, or for a hook."""
+        ...
+
     async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:
         """None lets the call pass. An exception refuses it."""
         ...

@@ -27,7 +27,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-ASKED_AGAIN = frozenset({"plan", "lease"})  # may have changed while a guard waited for a person
+ASKED_AGAIN = frozenset({"plan", "lease"})  # may have changed while a guard waited for somebody
 SIDE_BY_SIDE = 8  # reads of one reply that run at once
 RUN = "run"  # the gate named in the result of a tool that ran and failed
 _INTERRUPTED = Refusal(
@@ -83,6 +83,7 @@ class ToolPool:
         self._own = tuple(tools)
         self._tools: dict[str, Tool] = {}
         self._inputs: dict[str, InputSchema] = {}
+        self._schemas: list[dict[str, Any]] = []
         self.offer(())
         self._guards = tuple(guards)
         self._context = context
@@ -101,6 +102,7 @@ class ToolPool:
                 raise DuplicateTool(name=tool.name)
             by_name[tool.name] = tool
         self._tools = by_name
+        self._schemas = [tool.schema for tool in by_name.values()]
         self._inputs = {name: InputSchema(tool.input_schema) for name, tool in by_name.items()}
 
     @property
@@ -110,7 +112,7 @@ class ToolPool:
     @property
     def schemas(self) -> list[dict[str, Any]]:
         """What the model is told, in a stable order so that its cache holds."""
-        return [tool.schema for tool in self._tools.values()]
+        return self._schemas
 
     async def run(self, calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
         """One tool_result block per call, in the order of the calls; raises nothing but cancellation.
@@ -185,14 +187,19 @@ class ToolPool:
         refusal = await _bordered("semantic", self._examine, tool, call)
         if refusal is not None:
             raise _Stopped(refusal)
-        for guard in (*self._guards, *(guard for guard in self._guards if guard.gate in ASKED_AGAIN)):
-            refusal = await _bordered(guard.gate, guard.check, call, tool)
-            if refusal is not None:
-                raise _Stopped(refusal)
+        await self._pass(call, tool)
         output = await _bordered(RUN, tool.run, dict(call.input), replace(self._context, call_id=call.id))
         if isinstance(output, str):
             return output + await self._remarks(call, output)
         return replace(output, text=output.text + await self._remarks(call, output.text))
+
+    async def _pass(self, call: ToolCall, tool: Tool) -> None:
+        """All guards let the call pass; some twice, when others had to wait meanwhile. Raises _Stopped."""
+        others = [guard for guard in self._guards if guard.gate not in ASKED_AGAIN]
+        waits = sum(guard.waits for guard in others)
+        await _ask(self._guards, call, tool)
+        if sum(guard.waits for guard in others) > waits:
+            await _ask([guard for guard in self._guards if guard.gate in ASKED_AGAIN], call, tool)
 
     async def _remarks(self, call: ToolCall, text: str) -> str:
         """What the person's hooks have to say of a call that ran; no fault there takes its result away."""
@@ -237,6 +244,14 @@ class ToolPool:
             self._record(action, tool=call.name, call=call.id, **inside, **fields)
         except TeamError as error:  # a full disk must not take the result from the model
             logger.warning("no event for %s: %s", call.name, error, extra={"action": "event_lost"})
+
+
+async def _ask(guards: Sequence[Guard], call: ToolCall, tool: Tool) -> None:
+    """Every one of them lets the call pass. Raises _Stopped."""
+    for guard in guards:
+        refusal = await _bordered(guard.gate, guard.check, call, tool)
+        if refusal is not None:
+            raise _Stopped(refusal)
 
 
 async def _bordered(gate: str, step: Callable[P, Awaitable[T]], *args: P.args, **named: P.kwargs) -> T:

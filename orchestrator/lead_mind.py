@@ -92,7 +92,8 @@ class LeadMind:
             task=lambda: "",
             on_wait=self._tell_wait,
             on_model=self._tell_model,
-            before_call=partial(off_loop, stores.check_term),
+            before_call=stores.check_term,
+            off_loop=off_loop,
         )
         self.compactor: Compactor = make_compactor(
             settings,

@@ -16,6 +16,7 @@ from harness.context.summary import FAILED, RULE, abridged, opening, question, r
 from harness.model import ModelRequest, NoReply
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from harness.context.conversation import Conversation
@@ -63,6 +64,7 @@ class Compactor:
         self._gauge = Gauge()
         self._asked: str | None = None  # what is to be kept above all, when somebody asked
         self._counted = False  # the server was asked once since nothing is measured
+        self._tools: tuple[Sequence[dict[str, Any]], int] = (), 0  # as last weighed, and what they weigh
 
     def ask(self, focus: str = "") -> None:
         """A summary is made before the next model call."""
@@ -71,7 +73,7 @@ class Compactor:
     def heard(self, reply: Reply, conversation: Conversation, request: ModelRequest) -> None:
         """The reply, not yet in the conversation, says how full the window was."""
         if reply.usage.calls == 1:  # the sum of several says nothing about one
-            self._gauge.measure(sent_tokens(reply.usage), _weight(conversation, request))
+            self._gauge.measure(sent_tokens(reply.usage), self._weight(conversation, request))
 
     async def make_room(
         self, conversation: Conversation, write: Write, request: ModelRequest, *, urgent: bool = False
@@ -94,13 +96,15 @@ class Compactor:
         total, preview = min(limits.new_results_characters, share), limits.preview_characters
         new = edits.bound_new_results(conversation.messages, total=total, preview_characters=preview)
         await self._edit("bound", new, write)
+        if not conversation.has_images:
+            return
         images, data = limits.kept_images, limits.kept_image_bytes
         old = edits.drop_old_images(conversation.messages, kept=images, kept_bytes=data)
         await self._edit("images", old, write)
 
     async def _tokens(self, conversation: Conversation, request: ModelRequest) -> int:
         """Tokens of the next request; the server counts them when a guess would not do."""
-        weight = _weight(conversation, request)
+        weight = self._weight(conversation, request)
         guess = self._gauge.tokens(weight)
         near = guess > self._limits.share(self._limits.shorten_percent) // 2
         if near and not self._gauge.is_measured and not self._counted:
@@ -186,6 +190,7 @@ class Compactor:
     async def _keep(self, name: str, text: str) -> Path:
         return await to_thread.run_sync(self._outputs.write, name or "image", text)
 
-
-def _weight(conversation: Conversation, request: ModelRequest) -> int:
-    return conversation.characters + len(request.system) + size_of(request.tools)
+    def _weight(self, conversation: Conversation, request: ModelRequest) -> int:
+        if self._tools[0] is not request.tools:
+            self._tools = request.tools, size_of(request.tools)
+        return conversation.characters + len(request.system) + self._tools[1]

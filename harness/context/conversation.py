@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.context.edits import Edit, with_edits
-from harness.context.messages import Block, Message, is_blank, open_calls, size_of, unknown_outcomes
+from harness.context.messages import (
+    Block,
+    Message,
+    holds_image,
+    is_blank,
+    open_calls,
+    size_of,
+    unknown_outcomes,
+)
 from harness.context.summary import compacted
 
 if TYPE_CHECKING:
@@ -28,6 +36,7 @@ class Conversation:
         self.rounds_without_todos = 0  # since it did, or since the conversation began
         self.unanswered: list[str] = []  # mail that the model has not answered yet
         self.characters = 0  # of the messages; an image counts as what it costs
+        self.has_images = False
         self.untrusted = ""  # what came into it that neither the team nor the person wrote; it stays
         self.recalled: list[str] = []  # ids of records of the memory that it holds
         self.marked: set[str] = set()  # who sent mail from a conversation that holds such a thing
@@ -166,9 +175,10 @@ class Conversation:
 
     def _weigh(self, blocks: list[Block]) -> None:
         self.characters += sum(map(size_of, blocks))
+        self.has_images = self.has_images or any(map(holds_image, blocks))
 
     def _weigh_all(self) -> None:
-        self.characters = 0
+        self.characters, self.has_images = 0, False
         for message in self.messages:
             self._weigh(message["content"])
 

@@ -55,13 +55,15 @@ def with_edits(messages: Sequence[Message], edits: Iterable[Edit]) -> list[Messa
 
 def first_unseen(messages: Sequence[Message]) -> int:
     """The place of the first message that the model has not answered yet."""
-    last = max((place for place, each in enumerate(messages) if each["role"] == "assistant"), default=-1)
-    return last + 1
+    place = len(messages)
+    while place and messages[place - 1]["role"] != "assistant":
+        place -= 1
+    return place
 
 
 def bound_new_results(messages: Sequence[Message], *, total: int, preview_characters: int) -> list[Edit]:
     """Results that the model has not seen fit into `total` characters together; the longest go first."""
-    new = [found for found in _results(messages) if found[0] >= first_unseen(messages)]
+    new = list(_results(messages, first_unseen(messages)))
     excess = sum(len(text_of(result)) for _, _, result in new) - total
     edits: list[Edit] = []
     for place, at, result in sorted(new, key=lambda found: len(text_of(found[2])), reverse=True):
@@ -76,7 +78,7 @@ def bound_new_results(messages: Sequence[Message], *, total: int, preview_charac
 
 def shorten_consumed(messages: Sequence[Message], *, kept: int) -> list[Edit]:
     """Results that the model has answered give way to a note each, but for the last `kept` of them."""
-    seen = [found for found in _results(messages) if found[0] < first_unseen(messages)]
+    seen = list(_results(messages[: first_unseen(messages)]))
     older = seen[: max(0, len(seen) - kept)]
     return [
         _result_edit(place, at, result, f"[a result of {len(text_of(result))} characters was left out]")
@@ -123,12 +125,11 @@ def _ends_head(messages: Sequence[Message], length: int) -> bool:
     return len(messages) >= length and messages[length - 1]["role"] == "user"
 
 
-def _results(messages: Sequence[Message]) -> Iterator[tuple[int, int, Block]]:
-    for place, message in enumerate(messages):
-        if result_ids(message):
-            for at, block in enumerate(blocks_of(message)):
-                if block.get("type") == "tool_result":
-                    yield place, at, block
+def _results(messages: Sequence[Message], begin: int = 0) -> Iterator[tuple[int, int, Block]]:
+    for place in range(begin, len(messages)):
+        for at, block in enumerate(blocks_of(messages[place])):
+            if block.get("type") == "tool_result":
+                yield place, at, block
 
 
 def _result_edit(place: int, at: int, result: Block, note: str) -> Edit:

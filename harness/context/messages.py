@@ -49,6 +49,13 @@ def size_of(value: Any) -> int:  # noqa: ANN401 - raw JSON
             return 4
 
 
+def holds_image(block: Block) -> bool:
+    """True for an image, and for a result with one."""
+    return block.get("type") == "image" or (
+        block.get("type") == "tool_result" and any(part.get("type") == "image" for part in parts_of(block))
+    )
+
+
 def is_blank(block: Block) -> bool:
     """True for a text block that no server takes."""
     return block.get("type") == "text" and not (block.get("text") or "").strip()

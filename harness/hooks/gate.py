@@ -25,11 +25,13 @@ class HookGate:
 
     def __init__(self, hooks: HookSet, approver: Approver, *, task: Callable[[], str | None]) -> None:
         """`task` is the id of the caller's task."""
+        self.waits = 0
         self._hooks = hooks
         self._approver = approver
         self._task = task
 
     async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:
+        self.waits += self._hooks.is_any
         outcome = await self._hooks.on_tool(Event.PRE_TOOL_USE, tool.name, call.input)
         if outcome.says is Says.PASS and tool.name in OF_CALLS:
             outcome = await self._hooks.on(OF_CALLS[tool.name], **self._of_team(call))

@@ -87,6 +87,11 @@ class HookSet:
         self._context = context
         self._record = record
 
+    @property
+    def is_any(self) -> bool:
+        """True when there are hooks at all."""
+        return bool(self._hooks)
+
     def has(self, event: Event) -> bool:
         """True when any hook is asked at these points."""
         return any(hook.event is event for hook in self._hooks)

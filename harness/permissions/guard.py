@@ -67,6 +67,7 @@ class PermissionGuard:
         mark: Callable[[], Mark] | None = None,
     ) -> None:
         """`root` is that of the team; `mark` is what came into the conversation from elsewhere."""
+        self.waits = 0
         self._mark = mark or Mark
         self._policy = policy
         self._cwd = cwd
@@ -94,6 +95,7 @@ class PermissionGuard:
         return could_send(tool.name, call.input, marked=mark.members, checks=self._policy.checks)
 
     async def _ask(self, question: Question) -> Refusal | None:
+        self.waits += 1
         answer = await self._approver.answer(question)
         if answer.allowed:
             return None

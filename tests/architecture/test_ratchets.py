@@ -44,9 +44,9 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
 PACKAGES = {
     "coordination": 8594,
-    "harness": 17292,
+    "harness": 17362,
     "workspace": 4933,
-    "agent_worker": 1960,
+    "agent_worker": 1964,
     "orchestrator": 9905,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on

@@ -14,7 +14,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
-    "script", ["mailbox", "wakeup", "tasks", "startup", pytest.param("crash", marks=pytest.mark.stress)]
+    "script",
+    ["mailbox", "wakeup", "tasks", "startup", "loop", pytest.param("crash", marks=pytest.mark.stress)],
 )
 def test_a_measurement_runs_and_what_it_counts_is_right(script: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", f"bench.{script}", "--quick", "--dir", str(tmp_path)]

@@ -70,8 +70,10 @@ class Gate:
     seen: list[str]
     passes: int = 1_000
     error: Exception | None = None
+    waits: int = 0  # for somebody at each call
 
     async def check(self, call: ToolCall, _: Tool) -> Refusal | None:
+        self.waits += 1
         self.seen.append(f"{self.gate} {call.name}")
         self.passes -= 1
         if self.passes >= 0:

@@ -207,7 +207,7 @@ async def test_closing_closes_the_model_below() -> None:
 async def test_who_may_call_no_more_is_stopped_before_each_attempt_the_repeated_ones_too() -> None:
     model, asked = FakeModel(PASSING[0], says("here")), list[int]()
 
-    async def only_once() -> None:
+    def only_once() -> None:
         asked.append(len(model.requests))
         if len(asked) > 1:
             raise TermOver(term=1, present=2)

@@ -15,7 +15,7 @@ from tests.support.tools import Gate, Trail, call, noted_tool, pool, settle
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from harness.tool import Tool
+    from harness.tool import Refusal, Tool, ToolCall
     from harness.tool_pool import ToolPool
 
 
@@ -95,6 +95,19 @@ def test_a_call_passes_schema_semantic_guards_and_plan_and_lease_again(tmp_path:
         *(f"{gate} note" for gate in ("plan", "lease", "permission", "hook", "plan", "lease")),
         "run note",
     ]
+
+
+def test_plan_and_lease_are_asked_once_where_nobody_was_waited_for(tmp_path: Path) -> None:
+    class AtOnce(Gate):
+        async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:
+            refusal = await super().check(call, tool)
+            self.waits = 0
+            return refusal
+
+    seen: list[str] = []
+    gates = [AtOnce(name, seen) for name in ("plan", "lease", "permission", "hook")]
+    settle(pool([noted_tool(seen)], tmp_path, gates), call("note"))
+    assert seen == [*(f"{gate} note" for gate in ("plan", "lease", "permission", "hook")), "run note"]
 
 
 def test_a_refusal_is_the_result_and_the_handler_is_not_called(tmp_path: Path) -> None:  # T24
@@ -222,7 +235,7 @@ def test_an_empty_result_says_so_and_half_characters_are_replaced(tmp_path: Path
 
 def test_every_call_leaves_an_event_refused_ones_too(tmp_path: Path) -> None:
     trail = Trail()
-    over = pool([noted_tool([])], tmp_path, [Gate("plan", [], passes=2)], trail=trail)
+    over = pool([noted_tool([])], tmp_path, [Gate("plan", [], passes=1)], trail=trail)
     settle(over, call("note", "a"), call("note", "b"))
     assert trail.events == [
         {"action": "tool_ran", "tool": "note", "call": "a"},
