@@ -12,7 +12,7 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
 from coordination.identity import ProcessIdentity, new_id
-from coordination.numbered_log import NumberedLog, Record
+from coordination.numbered_log import LogKind, Logs, Record
 from coordination.records import JsonRecord, scrub
 
 if TYPE_CHECKING:
@@ -102,13 +102,16 @@ class JobRules:
         return Job.from_json(record.body)
 
 
+JOB = LogKind(name="background", parent=layout.BACKGROUND, ids=layout.JOB_ID, rules=JobRules)
+
+
 class Jobs:
     """The background commands of the team; an object belongs to one thread."""
 
     def __init__(self, team: Team, actor: str) -> None:
         self.actor = actor
         self._team = team
-        self._logs: dict[str, NumberedLog[Job]] = {}
+        self._logs = Logs(team.directory, JOB)
 
     def new(self) -> tuple[str, str]:
         """A fresh id, and the file for its output relative to the root."""
@@ -139,7 +142,7 @@ class Jobs:
             at=now,
             started_at=now,
         )
-        return self._log(job).commit(lambda _state, _number: record.to_json())
+        return self._logs[job].commit(lambda _state, _number: record.to_json())
 
     def ended(
         self,
@@ -159,7 +162,7 @@ class Jobs:
 
     def get(self, job: str) -> Job:
         """The newest version. Raises UnknownJob."""
-        state = self._log(job).refresh() if layout.JOB_ID.fullmatch(job) else None
+        state = self._logs[job].refresh() if layout.JOB_ID.fullmatch(job) else None
         if state is None:
             self._logs.pop(job, None)
             raise UnknownJob(job=job, known=", ".join(known.id for known in self.all()) or "none")
@@ -167,9 +170,7 @@ class Jobs:
 
     def all(self) -> list[Job]:
         """Every command, oldest first."""
-        names = self._team.directory.names(layout.BACKGROUND)
-        states = [self._log(name).refresh() for name in names if layout.JOB_ID.fullmatch(name)]
-        return sorted((job for job in states if job), key=lambda job: (job.started_at, job.id))
+        return sorted(self._logs.states(), key=lambda job: (job.started_at, job.id))
 
     def _step(self, job: str, after: JobState, **fields: object) -> Job:
         self.get(job)
@@ -181,11 +182,4 @@ class Jobs:
             now = iso(self._team.clock.now())
             return msgspec.structs.replace(state, state=after, at=now, **fields).to_json()
 
-        return self._log(job).commit(draft)
-
-    def _log(self, job: str) -> NumberedLog[Job]:
-        if job not in self._logs:
-            self._logs[job] = NumberedLog(
-                self._team.directory, layout.job_log(job), name=f"background/{job}", rules=JobRules(job)
-            )
-        return self._logs[job]
+        return self._logs[job].commit(draft)

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from coordination import layout
-from coordination.background import JobRules
+from coordination.background import JOB
 from coordination.errors import InvalidRecord, NewerFormat, NotRegularFile, StateUnreadable
 from coordination.finding import Finding, error, note, warning
 from coordination.leadership import TermRules
 from coordination.member_rules import RESERVED
-from coordination.numbered_log import NumberedLog, unseal
+from coordination.numbered_log import LogKind, NumberedLog, unseal
 from coordination.pause import PauseRules
 from coordination.profile import ProfileRules
 from coordination.records import MemberState, Status, Task
-from coordination.requests import RequestRules
-from coordination.roster import GONE, MemberRules
-from coordination.runs import RunRules
-from coordination.schedule_rules import EntryRules, OccurrenceRules
+from coordination.requests import REQUEST
+from coordination.roster import GONE, MEMBER
+from coordination.runs import RUN
+from coordination.schedule_rules import ENTRY, occurrence_kind
 from coordination.task_graph import LOG_NAME, GraphRules
 from coordination.task_rules import Event
-from coordination.task_validity import TaskLogRules
+from coordination.task_validity import TASK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +50,11 @@ class _Place:
     """One log, and how its newest state is said again as the next number."""
 
     log: NumberedLog[Any]
-    again: Callable[[], Callable[[], object] | None]
+    say_again: Callable[[Any], Callable[[], object] | None] | None = None
+
+    def again(self) -> Callable[[], object] | None:
+        """What says the state again, where there is one and that changes nothing."""
+        return self.say_again(self.log.state) if self.say_again and self.log.state is not None else None
 
 
 def inspect_logs(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
@@ -58,9 +62,9 @@ def inspect_logs(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
     directory = stores.team.directory
     for place in _places(stores, board):
         yield from _inspect(directory, place)
-    for parent, pattern, what in _PARENTS:
-        yield from _foreign(directory, parent, pattern, what)
-    for key in _keys(directory):
+    for kind, what in _THINGS:
+        yield from _foreign(directory, kind, what)
+    for key in MEMBER.found(directory):
         if key in RESERVED:
             yield warning(
                 "reserved_name",
@@ -70,26 +74,22 @@ def inspect_logs(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
             )
 
 
-_PARENTS: tuple[tuple[str, re.Pattern[str], str], ...] = (
-    (layout.TASK_LOGS, layout.TASK_ID, "no task has such an id"),
-    (layout.REQUESTS, layout.REQUEST_ID, "no question has such an id"),
-    (layout.RUNS, layout.RUN_ID, "no run has such an id"),
-    (layout.SCHEDULE, layout.ENTRY_ID, "no schedule has such an id"),
-    (layout.BACKGROUND, layout.JOB_ID, "no background command has such an id"),
-    (
-        layout.MEMBERS,
-        re.compile(r"[a-z0-9_-]{1,64}|.*~[0-9]+\.beat"),
-        "no member has such a name, nor a beat",
-    ),
+_THINGS: tuple[tuple[LogKind[Any], str], ...] = (
+    (TASK, "no task has such an id"),
+    (REQUEST, "no question has such an id"),
+    (RUN, "no run has such an id"),
+    (ENTRY, "no schedule has such an id"),
+    (JOB, "no background command has such an id"),
+    (MEMBER, "no member has such a name, nor a beat"),
 )
+_BEAT = re.compile(r".*~[0-9]+\.beat")
 
 
-def _foreign(
-    directory: StateDirectory, parent: str, pattern: re.Pattern[str], what: str
-) -> Iterator[Finding]:
-    for name in directory.names(parent):
-        if not pattern.fullmatch(name) and not name.startswith(layout.TEMPORARY):
-            yield warning("foreign_name", f"{parent}/{name}", what, why=_NEVER_READ)
+def _foreign(directory: StateDirectory, kind: LogKind[Any], what: str) -> Iterator[Finding]:
+    for name in directory.names(kind.parent):
+        is_known = kind.ids.fullmatch(name) or (kind is MEMBER and _BEAT.fullmatch(name))
+        if not is_known and not name.startswith(layout.TEMPORARY):
+            yield warning("foreign_name", f"{kind.parent}/{name}", what, why=_NEVER_READ)
 
 
 _NEVER_READ = "nobody will ever read it; move it away"
@@ -97,54 +97,24 @@ _NEVER_READ = "nobody will ever read it; move it away"
 
 def _places(stores: Stores, board: TaskBoard) -> Iterator[_Place]:
     directory = stores.team.directory
-
-    def place(path: str, name: str, rules: LogRules[Any], again: Callable[[Any], Any]) -> _Place:
-        log: NumberedLog[Any] = NumberedLog(directory, path, name=name, rules=rules)
-        return _Place(log=log, again=lambda: again(log.state) if log.state is not None else None)
-
-    yield place(layout.PROFILE_LOG, "profile/mount", ProfileRules(), lambda _: None)
-    yield place(layout.PAUSE, "pause/team", PauseRules(), lambda _: None)
-    yield place(layout.LEAD_LOG, "lead/terms", TermRules(), lambda _: None)
-    yield place(layout.GRAPH_LOG, LOG_NAME, GraphRules(), lambda _: board.graph.begin_term)
-    for key in _keys(directory):
-        yield place(
-            layout.member_log(key), f"member/{key}", MemberRules(key), lambda state: _member(stores, state)
-        )
-    for request in _named(directory, layout.REQUESTS, layout.REQUEST_ID):
-        path = layout.request_log(request)
-        yield place(path, f"request/{request}", RequestRules(request), lambda _: None)
-    for job in _named(directory, layout.BACKGROUND, layout.JOB_ID):
-        yield place(layout.job_log(job), f"background/{job}", JobRules(job), lambda _: None)
-    yield from _schedule_places(directory, place)
-    for run in _named(directory, layout.RUNS, layout.RUN_ID):
-        yield place(
-            layout.run_log(run),
-            f"run/{run}",
-            RunRules(run),
-            lambda state: lambda: stores.runs.update(state.id),
-        )
-    for task in _named(directory, layout.TASK_LOGS, layout.TASK_ID):
-        path = layout.task_log(task)
-        yield place(path, f"task/{task}", TaskLogRules(task), lambda state: _task(board, state))
-
-
-def _schedule_places(directory: StateDirectory, place: Callable[..., _Place]) -> Iterator[_Place]:
-    for entry in _named(directory, layout.SCHEDULE, layout.ENTRY_ID):
-        yield place(layout.schedule_log(entry), f"schedule/{entry}", EntryRules(entry), lambda _: None)
-        times = layout.occurrences(entry)
-        for due in _named(directory, times, layout.DUE):
-            rules = OccurrenceRules(entry, due)
-            yield place(f"{times}/{due}", f"occurrence/{entry}/{due}", rules, lambda _: None)
-
-
-def _named(directory: StateDirectory, parent: str, pattern: re.Pattern[str]) -> list[str]:
-    return sorted(name for name in directory.names(parent) if pattern.fullmatch(name))
-
-
-def _keys(directory: StateDirectory) -> list[str]:
-    """Directories of members; what else lies there are beats."""
-    names = _named(directory, layout.MEMBERS, layout.MEMBER_NAME)
-    return [name for name in names if name == name.lower()]
+    alone: dict[str, tuple[str, LogRules[Any]]] = {
+        "profile/mount": (layout.PROFILE_LOG, ProfileRules()),
+        "pause/team": (layout.PAUSE, PauseRules()),
+        "lead/terms": (layout.LEAD_LOG, TermRules()),
+        LOG_NAME: (layout.GRAPH_LOG, GraphRules()),
+    }
+    again: dict[str, Callable[[Any], Callable[[], object] | None]] = {
+        LOG_NAME: lambda _: board.graph.begin_term,
+        MEMBER.name: lambda member: _member(stores, member),
+        RUN.name: lambda run: lambda: stores.runs.update(run.id),
+        TASK.name: lambda task: _task(board, task),
+    }
+    for name, (path, rules) in alone.items():
+        yield _Place(log=NumberedLog(directory, path, name=name, rules=rules), say_again=again.get(name))
+    kinds: list[LogKind[Any]] = [kind for kind, _ in _THINGS]
+    for kind in (*kinds, *map(occurrence_kind, ENTRY.found(directory))):
+        for key in kind.found(directory):
+            yield _Place(log=kind.open(directory, key), say_again=again.get(kind.name))
 
 
 def _member(stores: Stores, member: Any) -> Callable[[], object] | None:  # noqa: ANN401 - the state of a log

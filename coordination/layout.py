@@ -54,6 +54,7 @@ JOB_ID = re.compile(r"bg_[0-9a-f]{8}")
 ENTRY_ID = re.compile(r"cron_[0-9a-f]{8}")
 DUE = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 MEMBER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MEMBER_KEY = re.compile(r"[a-z0-9_-]{1,64}")  # the name in small letters, under which its log lies
 RECORD_NAME = re.compile(r"([1-9][0-9]{0,8})\.json")
 BEARER = re.compile(r"([A-Za-z0-9_-]{1,64})~([0-9]+)")
 SUBAGENT_JOURNAL = re.compile(r"[A-Za-z0-9_-]{1,64}~[0-9]+\.sub-[0-9]+\.jsonl")

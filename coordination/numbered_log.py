@@ -19,6 +19,7 @@ from coordination import layout
 from coordination.errors import InvalidRecord, NewerFormat, NotRegularFile, StateUnwritable
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator, Mapping
 
     from coordination.files import StateDirectory
@@ -207,3 +208,40 @@ class NumberedLog(Generic[S]):
         self.newest = record
         self.state = self._rules.apply(self.state, record)
         return self.state
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogKind(Generic[S]):
+    """Logs of one kind, each of a thing with an id; the name of one is `<kind>/<id>`."""
+
+    name: str
+    parent: str  # directory in which each lies under its id
+    ids: re.Pattern[str]
+    rules: Callable[[str], LogRules[S]]
+
+    def found(self, directory: StateDirectory) -> list[str]:
+        """The ids that have a log, sorted. Raises StateUnreadable."""
+        return sorted(key for key in directory.names(self.parent) if self.ids.fullmatch(key))
+
+    def open(self, directory: StateDirectory, key: str) -> NumberedLog[S]:
+        """The log of that id, not yet read."""
+        path, name = f"{self.parent}/{key}", f"{self.name}/{key}"
+        return NumberedLog(directory, path, name=name, rules=self.rules(key))
+
+
+class Logs(dict[str, NumberedLog[S]]):
+    """The logs of one kind by id, each opened when it is first asked for."""
+
+    def __init__(self, directory: StateDirectory, kind: LogKind[S]) -> None:
+        super().__init__()
+        self._directory = directory
+        self._kind = kind
+
+    def __missing__(self, key: str) -> NumberedLog[S]:
+        self[key] = log = self._kind.open(self._directory, key)
+        return log
+
+    def states(self) -> list[S]:
+        """What all of them add up to, sorted by id; those without a valid record are left out."""
+        states = [self[key].refresh() for key in self._kind.found(self._directory)]
+        return [state for state in states if state is not None]

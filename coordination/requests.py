@@ -10,7 +10,7 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
 from coordination.identity import new_id
-from coordination.numbered_log import NumberedLog, Record, digest
+from coordination.numbered_log import LogKind, Logs, Record, digest
 from coordination.protocols import term_to_write
 from coordination.records import Decision, Request, Verdict, scrub
 from coordination.signing import secret_digest, verify
@@ -101,6 +101,9 @@ class RequestRules:
             raise InvalidRecord(why="the stamp of a new term changes the question")
 
 
+REQUEST = LogKind(name="request", parent=layout.REQUESTS, ids=layout.REQUEST_ID, rules=RequestRules)
+
+
 class Requests:
     """The questions of the team; an object belongs to one thread and one process."""
 
@@ -108,7 +111,7 @@ class Requests:
         self._team = team
         self._actor = actor
         self._term = term
-        self._logs: dict[str, NumberedLog[RequestState]] = {}
+        self._logs = Logs(team.directory, REQUEST)
         self._decided: set[str] = set()
         self._secrets: dict[str, str] = {}
 
@@ -137,7 +140,7 @@ class Requests:
                 raise InvalidRecord(why=f"{request} was already asked")
             return question.to_json()
 
-        self._log(request).commit(draft)
+        self._logs[request].commit(draft)
         self._secrets[request] = secret
         return question
 
@@ -145,7 +148,7 @@ class Requests:
         """The question and its answer so far. Raises UnknownRequest."""
         if not layout.REQUEST_ID.fullmatch(request):
             raise UnknownRequest(request=request)
-        state = self._log(request).refresh()
+        state = self._logs[request].refresh()
         if state is None:
             del self._logs[request]
             raise UnknownRequest(request=request)
@@ -153,11 +156,8 @@ class Requests:
 
     def open(self) -> list[RequestState]:
         """The questions without an answer, oldest first."""
-        names = set(self._team.directory.names(layout.REQUESTS)) - self._decided
-        found = []
-        for request in names:
-            if layout.REQUEST_ID.fullmatch(request):
-                found += self._if_open(request)
+        names = set(REQUEST.found(self._team.directory)) - self._decided
+        found = [state for request in names for state in self._if_open(request)]
         return sorted(found, key=lambda state: (state.question.at, state.question.id))
 
     def decide(
@@ -196,7 +196,7 @@ class Requests:
         Nothing happens when it has that term. Raises UnknownRequest, AlreadyDecided, TermOver.
         """
         self.get(request)
-        log = self._log(request)
+        log = self._logs[request]
 
         def draft(state: RequestState | None, _: int) -> dict[str, Any]:
             state = _undecided(request, state)
@@ -216,12 +216,12 @@ class Requests:
                 "at": iso(self._team.clock.now()),
             }
 
-        state = self._log(request).commit(draft)
+        state = self._logs[request].commit(draft)
         assert state.answer is not None
         return state.answer
 
     def _if_open(self, request: str) -> list[RequestState]:
-        state = self._log(request).refresh()
+        state = self._logs[request].refresh()
         if state is None:  # its first record is still on its way
             return []
         if state.answer is None:
@@ -229,16 +229,6 @@ class Requests:
         self._decided.add(request)
         del self._logs[request]
         return []
-
-    def _log(self, request: str) -> NumberedLog[RequestState]:
-        if request not in self._logs:
-            self._logs[request] = NumberedLog(
-                self._team.directory,
-                layout.request_log(request),
-                name=f"request/{request}",
-                rules=RequestRules(request),
-            )
-        return self._logs[request]
 
 
 def _undecided(request: str, state: RequestState | None) -> RequestState:

@@ -13,7 +13,7 @@ from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
 from coordination.identity import new_id
 from coordination.member_rules import MEMBER_TRANSITIONS, InvalidMemberChange, check_member, check_name
-from coordination.numbered_log import NumberedLog, Record
+from coordination.numbered_log import LogKind, Logs, Record
 from coordination.process import this_process
 from coordination.protocols import term_to_write
 from coordination.records import Member, MemberState
@@ -102,6 +102,9 @@ class MemberRules:
         return Member.from_json(record.body)
 
 
+MEMBER = LogKind(name="member", parent=layout.MEMBERS, ids=layout.MEMBER_KEY, rules=MemberRules)
+
+
 class Roster:
     """The members of the team; an object belongs to one thread.
 
@@ -113,7 +116,7 @@ class Roster:
         self._team = team
         self._actor = actor
         self._term = term
-        self._logs: dict[str, NumberedLog[Member]] = {}
+        self._logs = Logs(team.directory, MEMBER)
 
     def names(self) -> list[str]:
         """The names that were ever borne, sorted."""
@@ -121,20 +124,18 @@ class Roster:
 
     def all(self) -> list[Member]:
         """The newest state of each name, sorted by name."""
-        keys = [key for key in self._team.directory.names(layout.MEMBERS) if _is_key(key)]
-        members = [self._log(key).refresh() for key in keys]
-        return sorted((member for member in members if member), key=lambda member: member.name)
+        return sorted(self._logs.states(), key=lambda member: member.name)
 
     def member(self, name: str) -> Member | None:
         """The newest state of exactly this name; None when nobody ever bore it."""
         if not layout.MEMBER_NAME.fullmatch(name):
             return None
-        member = self._log(name.lower()).refresh()
+        member = self._logs[name.lower()].refresh()
         return member if member and member.name == name else None
 
     def history(self, name: str) -> list[Member]:
         """Every state of the name, oldest first."""
-        return [Member.from_json(record.body) for record in self._log(name.lower()).records()]
+        return [Member.from_json(record.body) for record in self._logs[name.lower()].records()]
 
     def bearers(self, member: Member) -> list[str]:
         """The processes that bore the name since the member's start, newest first."""
@@ -272,7 +273,7 @@ class Roster:
             stamped = msgspec.structs.replace(member, by=own, term=term, at=iso(self._team.clock.now()))
             return stamped.to_json()
 
-        return self._log(name.lower()).commit(draft)
+        return self._logs[name.lower()].commit(draft)
 
     def _expect(self, name: str, state: Member | None, incarnation: int | None) -> Member:
         if state is None or state.name != name:
@@ -280,14 +281,3 @@ class Roster:
         if incarnation is not None and state.incarnation != incarnation:
             raise Superseded(name=name, incarnation=incarnation, present=state.incarnation)
         return state
-
-    def _log(self, key: str) -> NumberedLog[Member]:
-        if key not in self._logs:
-            self._logs[key] = NumberedLog(
-                self._team.directory, layout.member_log(key), name=f"member/{key}", rules=MemberRules(key)
-            )
-        return self._logs[key]
-
-
-def _is_key(name: str) -> bool:
-    return layout.MEMBER_NAME.fullmatch(name) is not None and name == name.lower()

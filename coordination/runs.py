@@ -11,7 +11,7 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
 from coordination.identity import new_id
-from coordination.numbered_log import NumberedLog, Record
+from coordination.numbered_log import LogKind, Logs, Record
 from coordination.protocols import term_to_write
 from coordination.records import Run, scrub
 from coordination.task_graph import TaskGraph
@@ -88,6 +88,9 @@ class RunRules:
         return Run.from_json(record.body)
 
 
+RUN = LogKind(name="run", parent=layout.RUNS, ids=layout.RUN_ID, rules=RunRules)
+
+
 class Runs:
     """The runs of the team; an object belongs to one thread."""
 
@@ -104,7 +107,7 @@ class Runs:
         self._actor = actor
         self._term = term
         self._graph = graph or TaskGraph(team, actor, term)
-        self._logs: dict[str, NumberedLog[Run]] = {}
+        self._logs = Logs(team.directory, RUN)
 
     def open(self, goal: str, **fields: Unpack[RunFields]) -> Run:
         """A run with this goal is open. Raises TermOver."""
@@ -115,20 +118,20 @@ class Runs:
             at=iso(self._team.clock.now()),
             **fields,
         )
-        state = self._log(run.id).commit(lambda _state, _number: run.to_json())
+        state = self._logs[run.id].commit(lambda _state, _number: run.to_json())
         self._graph.add_run(run.id)
         return state
 
     def get(self, run: str) -> Run:
         """The newest version of the run. Raises UnknownRun."""
-        state = self._log(run).refresh() if run in self._graph.state.runs else None
+        state = self._logs[run].refresh() if run in self._graph.state.runs else None
         if state is None:
             raise UnknownRun(run=run, known=", ".join(known.id for known in self.all()) or "none")
         return state
 
     def all(self) -> list[Run]:
         """Every run, in the order in which they were opened."""
-        states = [self._log(run).refresh() for run in self._graph.state.runs]
+        states = [self._logs[run].refresh() for run in self._graph.state.runs]
         return [run for run in states if run]
 
     def open_run(self) -> Run | None:
@@ -147,11 +150,4 @@ class Runs:
             term = term_to_write(self._actor, self._term(), state.term)
             return msgspec.structs.replace(state, term=term, **fields).to_json()
 
-        return self._log(run).commit(draft)
-
-    def _log(self, run: str) -> NumberedLog[Run]:
-        if run not in self._logs:
-            self._logs[run] = NumberedLog(
-                self._team.directory, layout.run_log(run), name=f"run/{run}", rules=RunRules(run)
-            )
-        return self._logs[run]
+        return self._logs[run].commit(draft)

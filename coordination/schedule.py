@@ -12,19 +12,19 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import TeamError
 from coordination.identity import new_id
-from coordination.numbered_log import NumberedLog
+from coordination.numbered_log import Logs
 from coordination.protocols import term_to_write
 from coordination.records import scrub
 from coordination.schedule_rules import (
+    ENTRY,
     STAMP,
     Entry,
-    EntryRules,
     EntryState,
     Missed,
     Occurrence,
-    OccurrenceRules,
     OccurrenceState,
     Rank,
+    occurrence_kind,
 )
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ class Schedule:
         self._team = team
         self._actor = actor
         self._term = term
-        self._entries: dict[str, NumberedLog[Entry]] = {}
-        self._occurrences: dict[tuple[str, str], NumberedLog[Occurrence]] = {}
+        self._entries = Logs(team.directory, ENTRY)
+        self._occurrences: dict[str, Logs[Occurrence]] = {}  # by entry
 
     def wall_clock(self) -> datetime:
         """What the wall clock says: a schedule is about nothing else."""
@@ -91,16 +91,14 @@ class Schedule:
             changed_at=now,
             **details,
         )
-        return self._entry(entry.id).commit(lambda _state, _number: entry.to_json())
+        return self._entries[entry.id].commit(lambda _state, _number: entry.to_json())
 
     def all(self) -> list[Entry]:
         """Every entry that can be read, oldest first; `problems` has the others."""
         self.problems = {}
         found = []
-        for name in sorted(self._team.directory.names(layout.SCHEDULE)):
-            if not layout.ENTRY_ID.fullmatch(name):
-                continue
-            log = self._entry(name)
+        for name in ENTRY.found(self._team.directory):
+            log = self._entries[name]
             entry = log.refresh()
             if entry is not None:
                 found.append(entry)
@@ -119,7 +117,7 @@ class Schedule:
 
     def get(self, entry: str) -> Entry:
         """The newest version. Raises UnknownEntry."""
-        state = self._entry(entry).refresh() if layout.ENTRY_ID.fullmatch(entry) else None
+        state = self._entries[entry].refresh() if layout.ENTRY_ID.fullmatch(entry) else None
         if state is None:
             self._entries.pop(entry, None)
             raise UnknownEntry(entry=entry, known=", ".join(known.id for known in self.all()) or "none")
@@ -136,15 +134,13 @@ class Schedule:
             now = iso(self._team.clock.now())
             return msgspec.structs.replace(before, state=state, changed_at=now).to_json()
 
-        return self._entry(entry).commit(draft)
+        return self._entries[entry].commit(draft)
 
     # occurrences
 
     def occurrences(self, entry: str) -> list[Occurrence]:
         """The times at which the entry fired, in their order."""
-        names = sorted(self._team.directory.names(layout.occurrences(entry)))
-        states = [self._occurrence(entry, name).refresh() for name in names if layout.DUE.fullmatch(name)]
-        return [state for state in states if state]
+        return self._logs_of(entry).states()
 
     def due(self) -> list[Occurrence]:
         """What active entries have fired and no model has accepted yet."""
@@ -164,7 +160,7 @@ class Schedule:
         return self._say(entry, due, OccurrenceState.DELIVERED)
 
     def _say(self, entry: str, due: str, after: OccurrenceState) -> Occurrence:
-        log = self._occurrence(entry, due)
+        log = self._logs_of(entry)[due]
         present = log.refresh()
         term = term_to_write(self._actor, self._term(), present.term if present else 0)
         if present and (
@@ -184,22 +180,7 @@ class Schedule:
 
         return log.commit(draft)
 
-    def _entry(self, entry: str) -> NumberedLog[Entry]:
-        if entry not in self._entries:
-            self._entries[entry] = NumberedLog(
-                self._team.directory,
-                layout.schedule_log(entry),
-                name=f"schedule/{entry}",
-                rules=EntryRules(entry),
-            )
-        return self._entries[entry]
-
-    def _occurrence(self, entry: str, due: str) -> NumberedLog[Occurrence]:
-        if (entry, due) not in self._occurrences:
-            self._occurrences[entry, due] = NumberedLog(
-                self._team.directory,
-                f"{layout.occurrences(entry)}/{due}",
-                name=f"occurrence/{entry}/{due}",
-                rules=OccurrenceRules(entry, due),
-            )
-        return self._occurrences[entry, due]
+    def _logs_of(self, entry: str) -> Logs[Occurrence]:
+        if entry not in self._occurrences:
+            self._occurrences[entry] = Logs(self._team.directory, occurrence_kind(entry))
+        return self._occurrences[entry]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from coordination import layout
 from coordination.errors import InvalidRecord
+from coordination.numbered_log import LogKind
 from coordination.records import JsonRecord
 
 if TYPE_CHECKING:
@@ -120,6 +123,19 @@ class OccurrenceRules:
 
     def apply(self, state: Occurrence | None, record: Record) -> Occurrence:  # noqa: ARG002 - the protocol of a log
         return Occurrence.from_json(record.body)
+
+
+ENTRY = LogKind(name="schedule", parent=layout.SCHEDULE, ids=layout.ENTRY_ID, rules=EntryRules)
+
+
+def occurrence_kind(entry: str) -> LogKind[Occurrence]:
+    """The logs of the times at which an entry fired."""
+    return LogKind(
+        name=f"occurrence/{entry}",
+        parent=layout.occurrences(entry),
+        ids=layout.DUE,
+        rules=partial(OccurrenceRules, entry),
+    )
 
 
 def due_time(occurrence: Occurrence) -> datetime:

@@ -10,12 +10,12 @@ from msgspec import structs
 from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, StateUnreadable
-from coordination.numbered_log import NumberedLog
+from coordination.numbered_log import Logs, NumberedLog
 from coordination.protocols import term_to_write
 from coordination.records import Status, Task, scrub
 from coordination.task_graph import IdTaken
 from coordination.task_refusals import FieldInvalid, TaskUnreadable
-from coordination.task_validity import TaskLogRules
+from coordination.task_validity import TASK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,14 +30,10 @@ class TaskLogs:
         self.touched: set[str] = set()  # tasks with versions whose readable view was not yet looked at
         self.problems: dict[str, str] = {}  # what was passed over, by task
         self._team, self._actor, self._term = team, actor, term
-        self._logs: dict[str, NumberedLog[Task]] = {}
+        self._logs = Logs(team.directory, TASK)
 
     def log(self, task: str) -> NumberedLog[Task]:
         """The log as it was last read."""
-        if task not in self._logs:
-            self._logs[task] = NumberedLog(
-                self._team.directory, layout.task_log(task), name=f"task/{task}", rules=TaskLogRules(task)
-            )
         return self._logs[task]
 
     def get(self, task: str) -> Task:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.errors import InvalidRecord
+from coordination.numbered_log import LogKind
 from coordination.records import Task
 from coordination.task_rules import EDITABLE, TRANSITIONS, Event
 
@@ -52,6 +53,9 @@ class TaskLogRules:
 
     def apply(self, state: Task | None, record: Record) -> Task:  # noqa: ARG002 - a version holds all
         return Task.from_json(record.body)
+
+
+TASK = LogKind(name="task", parent=layout.TASK_LOGS, ids=layout.TASK_ID, rules=TaskLogRules)
 
 
 def check_step(before: Task | None, after: Task, number: int) -> None:
