@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from coordination import layout
 from coordination.errors import StateUnwritable
+from coordination.json_form import scrub
 from coordination.protocols import Kind, plan_state
-from coordination.records import Plan, PlanState, Verdict, scrub
+from coordination.records import Plan, PlanState, Verdict
 from harness.plan_scope import scope_of, with_scope
 from harness.tool import ToolFailure
 

@@ -12,8 +12,9 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
 from coordination.identity import ProcessIdentity, new_id
+from coordination.json_form import scrub
 from coordination.numbered_log import LogKind, Logs, Record
-from coordination.records import JsonRecord, scrub
+from coordination.records import JsonRecord
 
 if TYPE_CHECKING:
     from coordination.team_root import Team

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from coordination import layout
 from coordination.bearers import LEAD, Bearers
 from coordination.errors import InvalidRecord, NotRegularFile
 from coordination.finding import Finding, error, note, warning
+from coordination.json_form import json_object
 from coordination.mail_lines import (
     LINE_BYTES,
     Delivery,
@@ -77,7 +76,7 @@ def _fold(data: bytes) -> _Journal:
     """The journal in `data`. Raises InvalidRecord for a delivery or checkpoint that cannot be used."""
     journal, number, place, lines = _Journal(), 0, 0, []
     for raw in data.split(b"\n"):
-        line = _object(raw) if raw.strip() else {}
+        line = json_object(raw) if raw.strip() else {}
         if line is None or (line and not isinstance(line.get("kind"), str)):
             journal.damaged += 1
         elif line and line.get("n", number + 1) > number:  # a failed append is repeated with its numbers
@@ -125,7 +124,7 @@ def _journal(
         yield note("torn_line", where, f"{journal.damaged} torn or foreign lines", why="they are passed over")
     view = layout.received(bearer)
     if not is_present(bearer) and len(_shown(directory, view)) < len(journal.deliveries):
-        data = b"".join(map(_view_line, journal.deliveries))
+        data = b"".join(delivery.shown() + b"\n" for delivery in journal.deliveries)
         yield note(
             "mail_view_behind",
             view,
@@ -136,14 +135,9 @@ def _journal(
         )
 
 
-def _view_line(delivery: Delivery) -> bytes:
-    proven = {} if delivery.proven else {"proven": False}
-    return msgspec.json.encode(delivery.message.to_json() | proven) + b"\n"
-
-
 def _shown(directory: StateDirectory, view: str) -> list[dict[str, Any]]:
     try:
-        return [line for raw in directory.read(view).split(b"\n") if (line := _object(raw))]
+        return [line for raw in directory.read(view).split(b"\n") if (line := json_object(raw))]
     except (OSError, NotRegularFile):
         return []
 
@@ -210,17 +204,9 @@ def _bad_lines(directory: StateDirectory, owner: str, source: str) -> list[tuple
         full = len(data) == LINE_BYTES
         lines, position = take_lines(data, position, by_hand=is_person(source))
         for line in lines:
-            start = (_object(line.text) or {}).get("to_start", 0)  # of whichever bearer of the name
+            start = (json_object(line.text) or {}).get("to_start", 0)  # of whichever bearer of the name
             try:
                 parse(line, source=source, to=owner, start=start)
             except InvalidRecord as problem:
                 bad.append((line.offset, problem.why))
     return bad
-
-
-def _object(raw: bytes) -> dict[str, Any] | None:
-    try:
-        line = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return line if isinstance(line, dict) else None

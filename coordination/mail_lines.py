@@ -11,6 +11,7 @@ import msgspec
 
 from coordination import layout
 from coordination.errors import InvalidRecord
+from coordination.json_form import json_object
 from coordination.records import Message
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
         passed = {"passed": self.passed} if self.passed else {}
         place = {"source": self.source, "offset": self.offset, "end": self.end, "proven": self.proven}
         return {**place, **passed, "message": self.message.to_json()}
+
+    def shown(self) -> bytes:
+        """The line that people see of it."""
+        if self.proven:
+            return self.message.encode()
+        return msgspec.json.encode(self.message.to_json() | {"proven": False})
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> Self:
@@ -97,17 +104,10 @@ def take_lines(data: bytes, offset: int, *, by_hand: bool) -> tuple[list[Line], 
         begin = end
     if len(tail) == LINE_BYTES:
         return [Line(offset=offset, end=offset + LINE_BYTES, text=b"")], offset + LINE_BYTES
-    if by_hand and _is_object(tail):
+    if by_hand and json_object(tail) is not None:
         end = begin + len(tail)
         return [*lines, Line(offset=begin, end=end, text=tail)], end
     return lines, begin
-
-
-def _is_object(text: bytes) -> bool:
-    try:
-        return isinstance(msgspec.json.decode(text), dict)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # no part of an object is one
-        return False
 
 
 def parse(line: Line, *, source: str, to: str, start: int | None) -> Message:
@@ -127,22 +127,13 @@ def parse(line: Line, *, source: str, to: str, start: int | None) -> Message:
 
 
 def _filled_in(line: Line, source: str, to: str, start: int | None) -> dict[str, Any]:
-    raw = {"from": source} | _object(line.text)
+    raw = json_object(line.text)
+    if raw is None:
+        raise InvalidRecord(why="no JSON object" if line.text else f"longer than {LINE_BYTES} bytes")
+    raw = {"from": source} | raw
     if not is_person(source):
         return raw
     # Offset and content make the id, so that a file an editor wrote anew repeats nothing.
     mark = hashlib.sha256(line.text).hexdigest()[:8]
     given = {"id": f"{source}:{line.offset}:{mark}", "seq": 0, "type": "message", "sent_at": ""}
     return given | {"to": to, "to_start": start or 0} | raw
-
-
-def _object(text: bytes) -> dict[str, Any]:
-    if not text:
-        raise InvalidRecord(why=f"longer than {LINE_BYTES} bytes")
-    try:
-        raw = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidRecord(why=f"no JSON ({error})") from error
-    if not isinstance(raw, dict):
-        raise InvalidRecord(why="no JSON object")
-    return raw

@@ -10,6 +10,7 @@ import msgspec
 
 from coordination import layout
 from coordination.errors import InvalidRecord
+from coordination.json_form import json_object
 from coordination.mail_lines import Delivery, sender_name
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def deliveries(directory: StateDirectory, bearer: str, *, of: str) -> list[Deliv
     """What the journal of a process says was delivered with that id. Reads all of it."""
     path = layout.journal(bearer)
     data = directory.read_patiently(path) if directory.exists(path) else b""
-    lines = [line for raw in data.split(b"\n") if of.encode() in raw and (line := _decode(raw))]
+    lines = [line for raw in data.split(b"\n") if of.encode() in raw and (line := json_object(raw))]
     found = [Delivery.from_json(line) for line in lines if line.get("kind") == DELIVERY_KIND]
     return [delivery for delivery in found if delivery.message.id == of]
 
@@ -155,17 +156,9 @@ def _since_checkpoint(raws: list[bytes], *, is_whole: bool) -> list[dict[str, An
     """The lines that count, of the end of a journal; none where it has to be read from further up."""
     lines: list[dict[str, Any]] = []
     for raw in reversed(raws if is_whole else raws[1:]):
-        line = _decode(raw) or {}
+        line = json_object(raw) or {}
         if line.get("kind") in {CHECKPOINT_KIND, DELIVERY_KIND}:
             lines.append(line)
         if line.get("kind") == CHECKPOINT_KIND and "positions" in line:
             return lines[::-1]
     return lines[::-1] if is_whole else []
-
-
-def _decode(raw: bytes) -> dict[str, Any] | None:
-    try:
-        line = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    return line if isinstance(line, dict) else None

@@ -7,8 +7,6 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from coordination import layout
 from coordination.append_file import AppendFile
 from coordination.bearers import Bearers
@@ -128,7 +126,7 @@ class Inbox:
             if self._view is None:
                 self._view = AppendFile(self._team.directory, layout.received(who), durable=False)
                 self._team.directory.symlink(f"{who}.jsonl", layout.received(self._name))
-            self._view.append(b"\n".join(map(_shown, deliveries)))
+            self._view.append(b"\n".join(delivery.shown() for delivery in deliveries))
         except (StateUnwritable, OSError) as error:
             logger.warning(
                 "the readable mail of %s is behind: %s", who, error, extra={"action": "view_behind"}
@@ -254,10 +252,3 @@ def _place(file: str) -> tuple[str, int, str] | None:
     source = file.removesuffix(".jsonl")
     bearer = split_source(source) if source != file else None
     return (*bearer, source) if bearer else None
-
-
-def _shown(delivery: Delivery) -> bytes:
-    """The line that people see of it."""
-    if delivery.proven:
-        return delivery.message.encode()
-    return msgspec.json.encode(delivery.message.to_json() | {"proven": False})

@@ -16,9 +16,10 @@ from coordination.bearers import LEAD, Bearers, Fate, RecipientGone, UnknownReci
 from coordination.clock import iso
 from coordination.errors import StateUnwritable, TeamError
 from coordination.identity import new_id
+from coordination.json_form import scrub, scrubbed
 from coordination.mail_lines import LINE_BYTES, UNDELIVERABLE, is_person
 from coordination.process import this_process
-from coordination.records import Message, scrub
+from coordination.records import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -90,7 +91,7 @@ class Outbox:
             content=scrub(content),
             sent_at=iso(self._team.clock.now()),
             in_reply_to=in_reply_to,
-            metadata=_scrubbed(metadata) if metadata else {},
+            metadata=scrubbed(metadata) if metadata else {},
         )
         try:
             return self._deliver(message)
@@ -183,15 +184,3 @@ def person_outbox(team: Team, roster: Roster) -> Outbox:
     """An outbox of the person at this host, with a file of its own: one for each call of a command."""
     host = re.sub(r"[^A-Za-z0-9.-]", "-", this_process().host)[:64]
     return Outbox(team, f"person~{host}-{secrets.token_hex(6)}", roster)
-
-
-def _scrubbed(value: Any) -> Any:  # noqa: ANN401 - raw JSON
-    match value:
-        case str():
-            return scrub(value)
-        case dict():
-            return {scrub(str(key)): _scrubbed(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_scrubbed(item) for item in value]
-        case _:
-            return value

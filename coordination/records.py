@@ -75,7 +75,7 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """The record in `data` if it is whole and has no unknown fields; else None: `from_json` says why."""
         try:
             record = msgspec.json.decode(data, type=cls)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         return record if record.unknown is msgspec.UNSET else None  # a field of that very name is one of them
 
@@ -281,8 +281,3 @@ class Run(JsonRecord, frozen=True, kw_only=True):
     digests: dict[str, str] = {}  # of skills and other catalogs, pinned by its lead
     term: int = 0
     at: str = ""
-
-
-def scrub(text: str) -> str:
-    """The text without lone surrogates, which no UTF-8 file can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -10,9 +10,10 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
 from coordination.identity import new_id
+from coordination.json_form import scrub
 from coordination.numbered_log import LogKind, Logs, Record, digest
 from coordination.protocols import term_to_write
-from coordination.records import Decision, Request, Verdict, scrub
+from coordination.records import Decision, Request, Verdict
 from coordination.signing import secret_digest, verify
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
 from coordination.identity import new_id
+from coordination.json_form import scrub
 from coordination.numbered_log import LogKind, Logs, Record
 from coordination.protocols import term_to_write
-from coordination.records import Run, scrub
+from coordination.records import Run
 from coordination.task_graph import TaskGraph
 
 if TYPE_CHECKING:

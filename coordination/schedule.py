@@ -12,9 +12,9 @@ from coordination import layout
 from coordination.clock import iso
 from coordination.errors import TeamError
 from coordination.identity import new_id
+from coordination.json_form import scrub
 from coordination.numbered_log import Logs
 from coordination.protocols import term_to_write
-from coordination.records import scrub
 from coordination.schedule_rules import (
     ENTRY,
     STAMP,

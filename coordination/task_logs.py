@@ -10,9 +10,10 @@ from msgspec import structs
 from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, StateUnreadable
+from coordination.json_form import scrubbed
 from coordination.numbered_log import Logs, NumberedLog
 from coordination.protocols import term_to_write
-from coordination.records import Status, Task, scrub
+from coordination.records import Status, Task
 from coordination.task_graph import IdTaken
 from coordination.task_refusals import FieldInvalid, TaskUnreadable
 from coordination.task_validity import TASK
@@ -109,15 +110,5 @@ class TaskLogs:
         try:
             data = msgspec.json.encode(body)
         except UnicodeEncodeError:
-            data = msgspec.json.encode({key: _scrubbed(value) for key, value in body.items()})
+            data = msgspec.json.encode(scrubbed(body))
         return msgspec.json.decode(data, type=dict[str, Any])  # as a reader will see it
-
-
-def _scrubbed(value: object) -> object:
-    if isinstance(value, str):
-        return scrub(value)
-    if isinstance(value, list | tuple):
-        return [_scrubbed(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _scrubbed(item) for key, item in value.items()}
-    return value

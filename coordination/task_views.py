@@ -117,7 +117,7 @@ def judge(data: bytes, log: str, newest: Record) -> ViewState:
         return ViewState.BEHIND
     try:
         document = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ViewState.UNFINISHED
     if not isinstance(document, dict) or document.get("log") != log:
         return ViewState.STRAY

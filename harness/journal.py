@@ -94,7 +94,7 @@ def _decode(raw: bytes) -> Line | None:
         return None
     try:
         line = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if not isinstance(line, dict) or not isinstance(line.get("n"), int) or "kind" not in line:
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from coordination.child import end_group
 from coordination.clock import Clock, SystemClock
 from coordination.errors import TeamError
-from coordination.records import scrub
+from coordination.json_form import scrub
 from workspace.git_directory import locate, registered
 from workspace.git_locks import LockWatch
 from workspace.git_settings import SETTINGS, as_environment, host_environment, neutral

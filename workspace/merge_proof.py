@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordination.records import scrub
+from coordination.json_form import scrub
 from workspace.merging import authorship, merged_tree
 from workspace.text_proof import lost_lines
 

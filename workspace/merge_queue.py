@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
-from coordination.records import scrub
+from coordination.json_form import scrub
 from workspace.checks import passed
 from workspace.host_files import deciding
 from workspace.merge_proof import unproven

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
-from coordination.records import scrub
+from coordination.json_form import scrub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

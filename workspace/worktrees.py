@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.errors import TeamError
-from coordination.records import scrub
+from coordination.json_form import scrub
 from workspace.excludes import excluding
 from workspace.git import GitError
 from workspace.git_directory import WorktreeBroken, detached_head, registered

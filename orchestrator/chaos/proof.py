@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from coordination import layout
+from coordination.json_form import json_object
 from coordination.mail_lines import Delivery, sender_name
 from coordination.mail_positions import CHECKPOINT_KIND, DELIVERY_KIND, account_of
 from coordination.mail_state import MailState, sent_by
@@ -106,10 +105,7 @@ def _delivered(directory: StateDirectory, bearers: list[str]) -> Iterator[Delive
 def _lines(data: bytes) -> list[dict[str, Any]]:
     lines: dict[int, dict[str, Any]] = {}
     for raw in data.split(b"\n"):
-        try:
-            line = msgspec.json.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            continue
-        if isinstance(line, dict) and line.get("n", 0) > max(lines, default=0):
+        line = json_object(raw)
+        if line and line.get("n", 0) > max(lines, default=0):
             lines[line["n"]] = line
     return list(lines.values())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pathspec
 
-from coordination.records import scrub
+from coordination.json_form import scrub
 from workspace.excludes import DERIVED, excluding
 from workspace.git import GitError
 from workspace.git_directory import WorktreeBroken

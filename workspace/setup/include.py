@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.child import CREDENTIALS
 from coordination.errors import TeamError
-from coordination.records import scrub
+from coordination.json_form import scrub
 
 if TYPE_CHECKING:
     from workspace.git import Git

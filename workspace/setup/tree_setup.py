@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from coordination import layout
 from coordination.child import Confine, tool_environment, unconfined
 from coordination.errors import TeamError
-from coordination.records import scrub
+from coordination.json_form import scrub
 from workspace.commands import CommandRunner
 from workspace.setup.checkout import Checkout
 from workspace.setup.include import copy_included

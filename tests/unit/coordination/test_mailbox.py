@@ -169,6 +169,7 @@ def test_a_torn_line_that_the_next_one_ended_is_reported_and_passed_over(team: T
         b'{"from": ["x"], "content": "y"}\n',
         b'{"content": "\\ud800"}\n',
         b"{" * 100_000 + b"\n",
+        b'{"metadata": ' + b"[" * 100_000 + b"\n",
     ],
 )
 def test_garbage_holds_nothing_up(team: Team, garbage: bytes) -> None:  # W11

@@ -72,7 +72,8 @@ def test_a_line_written_twice_counts_once(team: Team, journal: Journal) -> None:
 
 
 @pytest.mark.parametrize(
-    "foreign", ["[]", "7", '{"kind": "user"}', '{"n": "x", "kind": "user"}', '{"n": 1}', "\x00"]
+    "foreign",
+    ["[]", "7", '{"kind": "user"}', '{"n": "x", "kind": "user"}', '{"n": 1}', "\x00", "[" * 100_000],
 )
 def test_a_foreign_line_is_passed_over(team: Team, journal: Journal, foreign: str) -> None:
     journal.append("user", text="mine")
