@@ -11,7 +11,7 @@ from harness.tools.todo import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from coordination.records import Member, Run, Task
+    from coordination.records import Member, Request, Run, Task
     from orchestrator.standing import Standing
 
 
@@ -50,6 +50,15 @@ def end_brief(tasks: Iterable[Task], standing: Standing) -> str:
     return (
         f'<team_event type="{standing}">\n{board}\n</team_event>\n'
         "The run ends here. In a few sentences, tell the person what was done and what is open."
+    )
+
+
+def forgotten_brief(plans: Iterable[Request]) -> str:
+    """Teammates wait for decisions that the lead's model did not make."""
+    rows = "\n".join(escape(f"{plan.id} of {plan.asker}: {plan.subject}", quote=False) for plan in plans)
+    return (
+        f'<team_event type="plans_wait">\n{rows}\n</team_event>\n'
+        "Their authors do nothing until you decide. Approve or reject each with review_plan now."
     )
 
 

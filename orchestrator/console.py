@@ -14,9 +14,10 @@ import click
 from coordination.events import EventTail
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from coordination.files import StateDirectory
+    from harness.loop import Incoming
 
     Listener = Callable[[dict[str, Any]], None]
 
@@ -188,3 +189,11 @@ class Stream:
             self.heard.add(str(event.get("action")))
             if self._listener:
                 self._listener(event)
+
+
+def show_mail(console: Console, incoming: Iterable[Incoming]) -> None:
+    """What teammates say to a lead without a model: the person reads it."""
+    for message in (item.journal["message"] for item in incoming):
+        if message["type"] == "message":
+            told = {"who": message["from"], "at": message["sent_at"], "text": message["content"]}
+            console.emit({"action": "told_lead", **told})

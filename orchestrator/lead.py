@@ -17,8 +17,9 @@ from harness.limits import LimitReached
 from harness.loop import Incoming
 from harness.stop_signals import until_stopped
 from harness.turn import Ended
-from orchestrator.briefs import end_brief, nobody_works_brief
+from orchestrator.briefs import end_brief, forgotten_brief, nobody_works_brief
 from orchestrator.confirmation import NotConfirmed
+from orchestrator.console import show_mail
 from orchestrator.ending import conclude, give_up_empty_run, stop_team_of
 from orchestrator.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of, parting
 from orchestrator.planned import ask_for_members
@@ -226,7 +227,7 @@ class Lead:
     async def _take_mail(self, conversation: Conversation | None) -> bool:
         incoming = await (conversation.news if conversation else self._parts.inbox).take()
         if not incoming:
-            return False
+            return conversation is not None and await self._remind(conversation)
         if conversation:
             await self._turn(conversation, incoming)
             await self._begin_team()
@@ -236,15 +237,14 @@ class Lead:
                 [(item.kind, {"text": item.text, **item.journal}) for item in incoming],
             )
             await self._parts.inbox.settle()
-            self._show(incoming)
+            show_mail(self._console, incoming)
         return True
 
-    def _show(self, incoming: Sequence[Incoming]) -> None:
-        """No model reads what teammates say, so the person does."""
-        for message in (item.journal["message"] for item in incoming):
-            if message["type"] == "message":
-                told = {"who": message["from"], "at": message["sent_at"], "text": message["content"]}
-                self._console.emit({"action": "told_lead", **told})
+    async def _remind(self, conversation: Conversation) -> bool:
+        plans = await self._parts.behind(self._parts.plans.forgotten)
+        if plans:
+            await self._turn(conversation, [Incoming(text=forgotten_brief(plans), kind="event")])
+        return bool(plans)
 
     async def _begin_team(self) -> None:
         """The turn is over: what it made may be claimed, and who it asked for starts if the person agrees."""

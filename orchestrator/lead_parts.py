@@ -34,6 +34,7 @@ from orchestrator.lead_mind import Halts, LeadMind
 from orchestrator.lead_tooling import LeadTooling
 from orchestrator.lead_work import LeadWork
 from orchestrator.leading import HostOfLead
+from orchestrator.plans_of_lead import PlansOfLead
 from orchestrator.sharing.sharing import Sharing, held_for
 from orchestrator.standing import Standing, standing
 from orchestrator.status import waiting_for_person
@@ -42,6 +43,7 @@ from orchestrator.supervisor import Supervisor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from coordination.mail_positions import Positions
     from coordination.records import Task
     from coordination.stores import Stores
     from harness.loop import Inbox as Box
@@ -102,11 +104,15 @@ class LeadParts:
         self.left = left_behind(
             opened.team.directory, account.journal, account.offset, path_of=layout.journal
         )
-        inbox = Inbox(opened.team, "lead", opened.term, self.stores.roster, account.positions)
-        self.inbox = TeamInbox(inbox, self.off_loop, self.journal)
+        self.plans = PlansOfLead(self.background)
+        self.inbox = self._inbox(account.positions)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
         self.halts = Halts(opened, settings)
+
+    def _inbox(self, positions: Positions) -> TeamInbox:
+        inbox = Inbox(self.opened.team, "lead", self.opened.term, self.stores.roster, positions)
+        return TeamInbox(inbox, self.off_loop, self.journal, heard=self.plans.heard)
 
     def _supervisor(self) -> Supervisor:
         given = handed_on(self.settings, self.catalogs, self.opened.run.digests)
@@ -161,7 +167,7 @@ class LeadParts:
         return standing(
             self.tasks(),
             members={member.name: member.role for member in self.supervisor.living()},
-            asked=waiting_for_person(self.background),
+            asked=waiting_for_person(self.background) | self.plans.left(),
             held_up=self.grounds.integration.held_up,
         )
 

@@ -169,6 +169,7 @@ def _member_row(member: dict[str, Any]) -> str:
 
 
 def _question_row(question: dict[str, Any]) -> str:
-    who = f"leadhand approve {question['id']}" if question["reviewer"] == PERSON else "the lead decides"
+    approve = f"leadhand approve {question['id']}"
+    who = approve if question["reviewer"] == PERSON else f"the lead decides, or {approve}"
     asker = question["from"].partition("~")[0]
     return f"{question['id']}  {question['kind']} of {asker} for {question['subject']} ({who})"

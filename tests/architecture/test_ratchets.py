@@ -42,12 +42,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What a repository brings along is found, told, compared and trusted before it counts (harness/trust,
 # orchestrator/trusting, coordination/own_files).
 # Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
+# A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
 PACKAGES = {
     "coordination": 8594,
     "harness": 17362,
     "workspace": 4933,
     "agent_worker": 1964,
-    "orchestrator": 9905,
+    "orchestrator": 9956,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -1,4 +1,4 @@
-"""Plans that the person decides from a second terminal (scenario S16), and a worker started by hand."""
+"""Plans that the person decides from a second terminal (scenario S16), or that a lead forgets to decide."""
 
 from __future__ import annotations
 
@@ -31,6 +31,21 @@ TASKS = (
     {"key": "a", "subject": "set a", "checks": ["done"], "plan": True, "priority": 1},
     {"key": "b", "subject": "be slow", "checks": ["any"]},
 )
+
+
+FORGETFUL = """
+  - when: {system: role=lead, tools_called: ^$}
+    call:
+      - create_task: {subject: paint, description: Paint it., checks: [any], require_plan: true}
+      - spawn_teammate: {name: painter}
+  - when: {system: role=lead, last_user: '@WHEN@"plans_wait">\\s+(?P<id>req_\\w+)', tools_called: mate$}
+    call: {review_plan: {request_id: '${id}', approve: true}}
+  - when: {system: role=teammate, tools_called: ^$}
+    call: {submit_plan: {plan: paint it blue}}
+  - when: {system: role=teammate, tools_called: submit_plan$}
+    call: {complete_task: {summary: painted}}
+  - say: Good.
+"""
 
 
 def submitted(stage: Stage, number: int) -> str:
@@ -72,3 +87,15 @@ def incarnation(stage: Stage, name: str) -> int | None:
     assert member is not None
     assert member.launcher == "hand"
     return member.incarnation
+
+
+@pytest.mark.parametrize(("heeds", "code"), [(True, 0), (False, 3)])
+def test_a_lead_is_reminded_once_of_a_plan_it_forgot_and_then_the_run_waits_for_the_person(
+    staged: Stages, *, heeds: bool, code: int
+) -> None:  # W16
+    stage = staged(FORGETFUL.replace("@WHEN@", "" if heeds else "never "))
+    ended = stage.leadhand("run", "paint", "--yes", "--no-input", "--json")
+    assert ended.code == code, ended
+    reminders = [line for line in stage.journal("lead~1") if "plans_wait" in line.get("text", "")]
+    assert len(reminders) == 1
+    assert (stage.task("paint").merged is not None) is heeds
