@@ -27,17 +27,24 @@ def briefing(task: Task, tree: Path, checks: Mapping[str, str], *, plan_required
     return "\n\n".join(part for part in parts if part)
 
 
-def present_state(
-    task: Task, tree: Path, plan: PlanState, team: Sequence[Member], todos: list[dict[str, Any]]
-) -> str:
-    """What a summary must not lose: where the task, its plan and the team stand."""
-    lines = [
+def task_state(task: Task, tree: Path, plan: PlanState) -> list[str]:
+    """Where the task stands, its tree and its plan."""
+    return [
         f"your task: {task.id} [{task.status}] {task.subject}",
         f"work directory: {tree}",
         f"plan: {plan}",
     ]
-    lines += [f"on the team: {member.name} [{member.state}]" for member in team]
-    return "\n".join(lines + (["your todos:", shown(todos)] if todos else []))
+
+
+def present_state(
+    task: Sequence[str], team: Sequence[Member], todos: list[dict[str, Any]], budget: Sequence[str]
+) -> str:
+    """What a summary must not lose: where the task and the team stand, what is to do, what is left."""
+    lines = [
+        *(task or ["you have no task"]),
+        *(f"on the team: {member.name} [{member.state}]" for member in team),
+    ]
+    return "\n".join([*lines, *(["your todos:", shown(todos)] if todos else []), *budget])
 
 
 def plan_decided(decision: Decision) -> str:

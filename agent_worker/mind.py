@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agent_worker.briefing import present_state
+from agent_worker.briefing import present_state, task_state
 from coordination import layout
 from coordination.records import MemberState
 from harness.assembly import agent_settings, make_compactor, make_model
@@ -67,10 +67,11 @@ class Mind:
         self._throttle = Throttle(stores.team.directory, layout.THROTTLE, self._bearer)
         team = stores.team
         self.events = events
+        self._budget = Budget(settings, team.directory, team.clock, bearer=self._bearer, run=run)
         self.model = make_model(
             settings,
             self._throttle,
-            budget=Budget(settings, team.directory, team.clock, bearer=self._bearer, run=run),
+            budget=self._budget,
             task=lambda: self._agent.conversation.about if self._agent else "",
             on_wait=self._tell_wait,
             on_model=self._tell_model,
@@ -150,12 +151,11 @@ class Mind:
         self._throttle.leave()
 
     async def _present_state(self, desk: Desk, plan: PlanOfTask) -> str:
-        if desk.task is None:
-            return ""
         team = await self._off_loop(self._stores.roster.all)
         alive = [member for member in team if member.state is MemberState.ALIVE]
         todos = self._agent.conversation.todos if self._agent else []
-        return present_state(desk.task, desk.tree, await plan.state(), alive, todos)
+        where = task_state(desk.task, desk.tree, await plan.state()) if desk.task else []
+        return present_state(where, alive, todos, self._budget.lines)
 
     def _tell_model(self, model: str) -> None:
         self._stores.roster.update(self._member.name, self._incarnation, model=model)

@@ -41,6 +41,7 @@ class Budget:
         self._settings = settings
         self._member = bearer.partition("~")[0]
         self._of_task, self._of_member = Stopwatch(clock), Stopwatch(clock)
+        self._limited: LimitedModel | None = None
         self._ledger = Ledger(directory, PriceTable(settings.prices), run=run, own=bearer)
 
     def limit(self, model: Model, task: Callable[[], str]) -> LimitedModel:
@@ -54,4 +55,11 @@ class Budget:
             Scope(kind=kind, limits=self._settings.limits(kind), name=name, minutes=minutes)
             for kind, (name, minutes) in kinds.items()
         ]
-        return LimitedModel(model, self._ledger, scopes)
+        self._limited = LimitedModel(model, self._ledger, scopes)
+        return self._limited
+
+    @property
+    def lines(self) -> list[str]:
+        """What is used of the limits of task, member and team, for the agent; empty without limits."""
+        used = self._limited.budget if self._limited else []
+        return ["used of your limits:", *used] if used else []

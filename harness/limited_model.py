@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from harness.limits import LimitReached, Limits, Spent, reached
+from harness.limits import LimitReached, Limits, Spent, reached, shown
 from harness.off_loop import OffLoop
 
 if TYPE_CHECKING:
@@ -86,6 +86,11 @@ class LimitedModel:
         self._largest = Spent(
             tokens=max(self._largest.tokens, reply.usage.tokens), usd=max(self._largest.usd, cost)
         )
+
+    @property
+    def budget(self) -> list[str]:
+        """What is used of the limits, a line for each scope that has any."""
+        return [f"{scope.kind}: {shown(self._spent(scope), scope.limits)}" for scope in self._scopes]
 
     async def count(self, request: ModelRequest) -> int | None:
         """As the model behind counts."""

@@ -40,6 +40,16 @@ def reached(spent: Spent, limits: Limits) -> str | None:
     return None
 
 
+def shown(spent: Spent, limits: Limits) -> str:
+    """What is used of each limit that is set; empty where none is."""
+    parts = [
+        f"{round(getattr(spent, name), 2):,} of {limit:,} {name}"
+        for name in ("turns", "tokens", "usd", "minutes")
+        if (limit := getattr(limits, name)) is not None
+    ]
+    return ", ".join(parts)
+
+
 @dataclass(eq=False)
 class LimitReached(NoReply):
     """Nothing more may be asked of the model."""

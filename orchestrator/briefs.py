@@ -9,7 +9,7 @@ from harness.tools.tasks import one_line
 from harness.tools.todo import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from coordination.records import Member, Request, Run, Task
     from orchestrator.standing import Standing
@@ -35,13 +35,20 @@ def resumed_brief(
 
 
 def present_state(
-    run: Run, tasks: Iterable[Task], members: Iterable[Member], todos: list[dict[str, Any]]
+    run: Run,
+    tasks: Iterable[Task],
+    members: Iterable[Member],
+    *,
+    todos: list[dict[str, Any]],
+    budget: Sequence[str],
 ) -> str:
     """What a summary of the lead's history must not lose."""
     board = [one_line(task) for task in tasks] or ["no tasks yet"]
     team = [f"{member.name} [{member.state}]" for member in members] or ["nobody"]
     own = ["your todos:", shown(todos)] if todos else []
-    return "\n".join([f"run {run.id} on branch {run.branch}", "tasks:", *board, "team:", *team, *own])
+    return "\n".join(
+        [f"run {run.id} on branch {run.branch}", "tasks:", *board, "team:", *team, *own, *budget]
+    )
 
 
 def end_brief(tasks: Iterable[Task], standing: Standing) -> str:

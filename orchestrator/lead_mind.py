@@ -85,10 +85,11 @@ class LeadMind:
         self._events = events
         self.agent: Agent | None = None
         team = opened.team
+        self._budget = Budget(settings, team.directory, team.clock, bearer=self._bearer, run=opened.run.id)
         self.model: MeteredModel = make_model(
             settings,
             Throttle(team.directory, layout.THROTTLE, self._bearer),
-            budget=Budget(settings, team.directory, team.clock, bearer=self._bearer, run=opened.run.id),
+            budget=self._budget,
             task=lambda: "",
             on_wait=self._tell_wait,
             on_model=self._tell_model,
@@ -131,7 +132,7 @@ class LeadMind:
         run, stores = self._opened.run, self._stores
         alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
         todos = self.agent.conversation.todos if self.agent else []
-        return present_state(run, stores.tasks.all(run.id), alive, todos)
+        return present_state(run, stores.tasks.all(run.id), alive, todos=todos, budget=self._budget.lines)
 
     def _tell_model(self, model: str) -> None:
         self._stores.events.record("model_changed", model=model)

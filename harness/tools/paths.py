@@ -48,12 +48,12 @@ class Place:
 def readable(context: ToolContext, path: str) -> Place:
     """Where `path` leads, for reading; the outputs of the agent's own calls may be read too.
 
+    So may those of the processes of its name before it, whose conversation it may go on with.
     Raises OutsideWorkingDirectory, ProtectedPath, NoWorkingDirectory.
     """
     cwd = context.cwd().resolve()
-    outputs = context.outputs.directory.resolve()
     real = _real(cwd, path)
-    if real.is_relative_to(outputs) and real != outputs:
+    if _is_output(real, context.outputs.directory.resolve()):
         return Place(path=real, shown=str(real))
     return _inside(cwd, path, real, is_closed=is_state)
 
@@ -75,6 +75,14 @@ def as_inside(cwd: Path, pattern: str) -> str:
 def is_hidden(relative: str) -> bool:
     """True for what glob and grep pass over, seen from the working directory: team state, secrets."""
     return is_state(relative) or is_secret(relative)
+
+
+def _is_output(real: Path, own: Path) -> bool:
+    """True below the directory `own`, and below those of its siblings that differ only behind a `~`."""
+    if not real.is_relative_to(own.parent):
+        return False
+    process, *below = real.relative_to(own.parent).parts or ("",)
+    return bool(below) and process.partition("~")[0] == own.name.partition("~")[0]
 
 
 def _real(cwd: Path, path: str) -> Path:

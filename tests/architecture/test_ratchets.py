@@ -45,10 +45,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
 PACKAGES = {
     "coordination": 8594,
-    "harness": 17362,
+    "harness": 17417,
     "workspace": 4933,
-    "agent_worker": 1964,
-    "orchestrator": 9956,
+    "agent_worker": 1968,
+    "orchestrator": 9972,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

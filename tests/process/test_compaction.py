@@ -21,14 +21,16 @@ WORKS = """
     call:
       - bash: {command: '@WAIT@'}
       - bash: {command: echo whole result}
-  - when: {system: role=teammate, last_user: '\\[Compacted\\].*the port is 5433'}
+  - when: {system: role=teammate, last_result: 'Look twice\\.'}
     call: {complete_task: {summary: done}}
+  - when: {system: role=teammate, last_user: 'port is 5433.*whole text is in (?P<file>\\S+) \\(read'}
+    call: {read_file: {path: '${file}'}}
   - say: Good.
 """
 
 
 def test_a_teammate_compacts_at_the_end_of_its_batch(staged: Stages) -> None:  # S45
-    stage = staged(WORKS)
+    stage = staged(WORKS, LEADHAND_LIMITS_TASK_MAX_TURNS="40")
     run = stage.start_tasks({"key": "a", "subject": "Long", "description": "Look twice.", "checks": ["any"]})
     stage.wait(lambda: any("until [ -e" in command for command in stage.living()), "the long command")
     who = stage.owner("Long")
@@ -46,6 +48,8 @@ def test_a_teammate_compacts_at_the_end_of_its_batch(staged: Stages) -> None:  #
     assert len(results) == 2
     (summary,) = [line for line in lines if line["kind"] == "context"]
     assert "Look twice." in summary["text"]  # the request, word by word
+    assert f"on the team: {who} [alive]" in summary["text"]
+    assert "used of your limits:\ntask: 2 of 40 turns" in summary["text"]
 
 
 def test_who_does_not_run_cannot_be_asked(staged: Stages) -> None:

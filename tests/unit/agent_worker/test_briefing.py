@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_worker.briefing import briefing, not_completed, plan_decided
-from coordination.records import Decision, Status, Task, Verdict
+from agent_worker.briefing import briefing, not_completed, plan_decided, present_state, task_state
+from coordination.records import Decision, Member, MemberState, PlanState, Status, Task, Verdict
 from tests.support.people import a_task
 
 TREE = Path("/team/.worktrees/task_00000001-3")
@@ -41,6 +41,18 @@ def test_work_of_somebody_before_is_mentioned(task: Task) -> None:
 )
 def test_a_decision_is_told_with_its_feedback(verdict: Verdict, reason: str, text: str) -> None:
     assert plan_decided(Decision(verdict=verdict, by="lead~3", reason=reason, request_digest="d")) == text
+
+
+def test_what_a_summary_puts_back_is_task_plan_team_todos_and_budget() -> None:
+    task = a_task(status=Status.IN_PROGRESS)
+    team = [Member(name="bob", state=MemberState.ALIVE, spawn_id="s")]
+    todos = [{"content": "Measure", "status": "in_progress"}]
+    budget = ["used of your limits:", "task: 3 of 40 turns"]
+    text = present_state(task_state(task, TREE, PlanState.APPROVED), team, todos, budget)
+    assert "your task: task_00000001 [in_progress] Task 1\n" in text
+    assert "plan: approved\non the team: bob [alive]\nyour todos:\n" in text
+    assert text.endswith("completed)\nused of your limits:\ntask: 3 of 40 turns")
+    assert present_state([], team, [], []) == "you have no task\non the team: bob [alive]"
 
 
 def test_an_open_task_says_how_many_tries_are_left() -> None:

@@ -11,7 +11,7 @@ from coordination.events import EventLog
 from coordination.usage import Usage
 from harness.budget import Budget
 from harness.ledger import Ledger
-from harness.limits import LimitReached, Limits, Spent, reached
+from harness.limits import LimitReached, Limits, Spent, reached, shown
 from harness.loop import Incoming
 from harness.prices import BadPrice, PriceTable, parse_price
 from harness.settings import Settings
@@ -51,6 +51,12 @@ def test_a_line_of_the_table_has_two_prices_or_four() -> None:
         )
     ) == pytest.approx(3 + 15 + 0.3 + 3.75)
     assert parse_price("big 1 2 3 4")[1].cache_write == 4
+
+
+def test_what_is_used_of_each_limit_is_shown() -> None:
+    spent = Spent(turns=3, tokens=1_234_567, usd=0.1234, minutes=2.0)
+    assert shown(spent, Limits(tokens=2_000_000, usd=5.0)) == "1,234,567 of 2,000,000 tokens, 0.12 of 5.0 usd"
+    assert shown(spent, Limits()) == ""
 
 
 @pytest.mark.parametrize("line", ["big", "big 1", "big 1 2 3", "big a b", "big -1 2", "big nan 2", ""])

@@ -11,7 +11,8 @@ from coordination.usage import Usage
 from harness.context.conversation import Conversation
 from harness.context.gauge import ContextLimits
 from harness.context.messages import fault, text_of
-from harness.journal import read
+from harness.context.resume import left_behind
+from harness.journal import Journal, read
 from harness.loop import Incoming
 from harness.model import ImproperEnd, PromptTooLong, Reply
 from harness.turn import Ended
@@ -180,6 +181,21 @@ async def test_the_server_counts_where_nothing_is_measured_and_a_guess_would_not
     await under.agent.run(GO)
     assert len(under.model.counted) == 1
     assert "[Compacted]" in shown(under, 1)
+
+
+async def test_a_stored_turn_with_a_blank_text_is_gone_on_with(team: Team) -> None:  # S46
+    call = calls("look").content
+    result = {"type": "tool_result", "tool_use_id": call[0]["id"], "content": ""}
+    journal = Journal(team.directory, JOURNAL, team.clock)
+    journal.append("user", text="Make the folder.")
+    journal.append("assistant", content=[{"type": "text", "text": ""}, *call])
+    journal.append("tool_results", content=[result])
+    journal.append("assistant", content=[{"type": "text", "text": ""}])
+    left = left_behind(team.directory, "alice~7", 1 << 20, path_of=lambda _: JOURNAL)
+    under = AgentUnderTest(team, FakeModel(says("Done.")))
+    await under.agent.go_on(left)
+    assert (await under.agent.run([Incoming(text="Next file.")])).text == "Done."
+    assert under.texts_of_request(0) == ["Make the folder.", "Next file."]
 
 
 async def test_a_restart_has_the_same_history_that_the_model_saw(team: Team) -> None:

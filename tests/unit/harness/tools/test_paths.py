@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from coordination.files import StateDirectory
+from harness.results import ResultFiles
 from harness.tools.paths import (
     OutsideWorkingDirectory,
     ProtectedPath,
@@ -87,6 +90,15 @@ def test_the_outputs_of_own_calls_can_be_read_and_not_written(cwd: Path) -> None
     assert readable(where, path).shown == path
     with pytest.raises(OutsideWorkingDirectory):
         writable(where, path)
+
+
+def test_so_can_those_of_earlier_processes_of_the_name_and_of_nobody_else(cwd: Path, tmp_path: Path) -> None:
+    where = replace(context(cwd), outputs=ResultFiles(StateDirectory(tmp_path), "outputs/alice~8"))
+    for readable_one in ("alice~7/call_1.txt", "alice~8/sub-1/call_1.txt"):
+        assert readable(where, f"{tmp_path}/outputs/{readable_one}")
+    for closed in ("bob~7/a.txt", "alice2~1/a.txt", "alice~7", "alice~7/../bob~7/a.txt", ""):
+        with pytest.raises(OutsideWorkingDirectory):
+            readable(where, f"{tmp_path}/outputs/{closed}")
 
 
 @pytest.mark.parametrize("pattern", ["/etc/*", "../*.py", "src/../../*", "~/x"])
