@@ -25,6 +25,7 @@ from coordination.team_root import open_team
 from harness.catalogs import find_catalogs, pinned_catalogs
 from harness.mcp.sharing.link import Link
 from harness.mcp.transports import alone
+from harness.pinned_policy import POLICY, policy_digest
 from harness.roles.catalog import TEAMMATE
 from harness.setting_sources import DOTENV_FILE
 from harness.settings import load_settings, settings_from
@@ -104,7 +105,7 @@ def _start(
         role=role,
         launcher=BY_HAND,
         model=model or settings.worker_model_id or settings.model_id,
-        digests=digests,
+        digests=digests | {POLICY: policy_digest(settings)},  # of its own, whatever its run has
     )
 
 
@@ -120,8 +121,11 @@ def _digests(team: Team, settings: Settings) -> dict[str, str]:
     return run.digests if run else catalogs.pin(team.directory)
 
 
-def _check_digests(member: Member, given: Mapping[str, Any] | None) -> None:
+def _check_digests(member: Member, settings: Settings, given: Mapping[str, Any] | None) -> None:
+    """A member that its lead started has the files and the policy of its lead. Raises OtherDigests."""
     if given and member.digests != given["digests"]:
+        raise OtherDigests(name=member.name)
+    if given and member.digests.get(POLICY) not in {None, policy_digest(settings)}:
         raise OtherDigests(name=member.name)
 
 
@@ -184,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.spawn_id is None:
             print(f"{member.name} is on the team at {team.root}; Ctrl-C stops it")  # noqa: T201 - somebody sits here
         code = FAILED
-        _check_digests(member, given)
+        _check_digests(member, settings, given)
         with nullcontext(alone) if options.mcp_link is None else Link(options.mcp_link) as shared:
             teammate = Teammate(team, member, settings, former)
             teammate.shared = shared

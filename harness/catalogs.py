@@ -30,6 +30,7 @@ INSTRUCTIONS = "instructions"
 ROLES = "roles"
 REPOSITORY = "repository"
 USER_FILE = "mcp.json"  # beside the person's own settings
+PERSONS_SOURCE = "your configuration"  # how that file is called
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,12 @@ class Catalogs:
     def is_of_repository(self, server: str) -> bool:
         """True for a server that the repository brings along."""
         return bool(self.servers[server]["source"] == MCP_FILE)
+
+    @property
+    def named_files(self) -> list[str]:
+        """The files of MCP configuration that the person named."""
+        sources = {of["source"] for of in self.servers.values()}
+        return sorted(sources - {MCP_FILE, PERSONS_SOURCE})
 
     def pin(self, directory: StateDirectory) -> dict[str, str]:
         """All of it is on disk, under the digests returned."""
@@ -110,7 +117,7 @@ def find_servers(repository: Path, settings: Settings) -> Merged:
     """The MCP servers of the files that the person named, of the person's own file, and of the project."""
     places = [
         *(Place(path=Path(file), source=file, is_required=True) for file in settings.mcp_config),
-        Place(path=user_file().with_name(USER_FILE), source="your configuration"),
+        Place(path=user_file().with_name(USER_FILE), source=PERSONS_SOURCE),
         Place(path=repository / MCP_FILE, source=MCP_FILE),
     ]
     return merge(map(read_file, places))

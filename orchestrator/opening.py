@@ -20,6 +20,7 @@ from coordination.requests import AlreadyDecided
 from coordination.roster import GONE
 from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
+from harness.pinned_policy import pin_policy
 from orchestrator.ending import end_run
 from workspace.hiding import hide
 from workspace.opening import open_repository
@@ -195,7 +196,8 @@ def open_goal(  # noqa: PLR0913 - what a run is made of, by name
         worker_model=settings.worker_model_id or settings.model_id or "",
         plan_reviewer=PERSON if tasks else settings.plan_reviewer,  # no model leads tasks of a person
     )
-    run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=catalogs.pin(team.directory))
+    digests = catalogs.pin(team.directory) | pin_policy(team.directory, settings)
+    run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=digests)
     return Opened(stores=stores, git=git, term=term, run=run)
 
 
@@ -227,7 +229,8 @@ def open_again(team: Team, git: Git, settings: Settings, *, catalogs: Catalogs) 
         end_run(stores, run.id, "stopped")
         stores.leadership.end(term)
         raise TasksNeverMade(run=run.id)
-    run = stores.runs.update(run.id, digests=catalogs.pin(team.directory))
+    digests = catalogs.pin(team.directory) | pin_policy(team.directory, settings)
+    run = stores.runs.update(run.id, digests=digests)
     return Opened(stores=stores, git=git, term=term, run=run)
 
 

@@ -40,9 +40,10 @@ def differences(stores: Stores) -> Iterator[Difference]:
     run = stores.runs.open_run()
     if run is None or not run.digests:
         return
+    directory, root = stores.team.directory, stores.team.root
     try:
-        settings = load_settings(stores.team.root)
-        pinned = pinned_catalogs(stores.team.directory, run.digests)
+        pinned = pinned_catalogs(directory, run.digests)
+        settings = load_settings(root, {"mcp.config": pinned.named_files or None})
         found = present_catalogs(place_of(stores.team), settings)
     except (PinLost, SettingsFault, RepositoryFileUnreadable, GitError) as error:
         yield Difference(code=error.reason, where=run.id, what=str(error))
@@ -67,6 +68,6 @@ def inspect_pins(stores: Stores) -> Iterator[Finding]:
             difference.code,
             difference.where,
             difference.what,
-            why="agents of one run would see different skills or tools",
+            why="agents of one run would see other skills or tools, or be judged by other rules",
             repair=f"nothing; {TAKE_UP}",
         )

@@ -45,7 +45,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
 PACKAGES = {
     "coordination": 8594,
-    "harness": 17417,
+    "harness": 17453,
     "workspace": 4933,
     "agent_worker": 1968,
     "orchestrator": 9972,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_worker.__main__ import OtherDigests, _check_digests, _start
 from agent_worker.compose import Teammate
 from coordination import layout
 from coordination.finding import Severity
+from coordination.roster import Roster
+from harness.catalogs import pinned_catalogs
 from harness.pinned import PinLost, pin, pinned
+from harness.pinned_policy import policy_digest
+from harness.settings import load_settings, settings_from
 from orchestrator.handed_on import handed_on
 from orchestrator.lead_parts import LeadParts
 from orchestrator.opening import Opened, make_team, open_again, open_goal
@@ -87,11 +94,8 @@ def test_a_difference_is_shown_by_status_and_fsck(opened: Opened) -> None:
     comes_alive(opened.team, "bob", digests={"skills": "0" * 64})
     write_skill(opened.team.root, "two")
     assert [finding.severity for finding in inspect_pins(opened.stores)] == [Severity.WARNING] * 2
-    assert (
-        told(opened.stores)[1]
-        == "bob has other instructions and mcp and repository and roles and skills than the lead of "
-        f"{opened.run.id}"
-    )
+    kinds = "instructions and mcp and policy and repository and roles and skills"
+    assert told(opened.stores)[1] == f"bob has other {kinds} than the lead of {opened.run.id}"
     assert "leadhand resume" in render(status(opened.stores))
 
 
@@ -150,3 +154,48 @@ async def test_lead_and_teammate_have_the_servers_as_they_were_at_the_start(
     parts.journal.append("user", text="the token is t-very-secret")
     files = [path for path in (team.root / ".team").rglob("*") if path.is_file()]
     assert not [path for path in files if b"t-very-secret" in path.read_bytes()]
+
+
+RULES = "permissions:\n  deny: [bash(curl *)]\nmcp:\n  values:\n    docs/search.place: [here]\n"
+HOOK = "hooks:\n  Stop:\n    - hooks: [{type: command, command: 'true'}]\n"
+
+
+def test_a_teammate_that_its_lead_started_judges_by_the_same_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEADHAND_PERMISSIONS_ALLOW", "mcp__docs__search")
+    repository = Repository.create(tmp_path / "project", {"a.py": "A = 1\n", "leadhand.yaml": RULES + HOOK})
+    team, git = make_team(repository.path, None)
+    settings = load_settings(team.root, {"model.id": "m"})
+    catalogs = offered(team.root, settings)
+    run = open_goal(team, git, settings, goal="Fix it", catalogs=catalogs, workers=0).run
+    given = handed_on(settings, pinned_catalogs(team.directory, run.digests), run.digests)
+    taken = settings_from(json.loads(json.dumps(given))["settings"])
+    alice = comes_alive(team, "alice", digests=run.digests)
+    _check_digests(alice, taken, given)
+    with pytest.raises(OtherDigests):
+        _check_digests(alice, replace(taken, deny=()), given)
+    monkeypatch.delenv("LEADHAND_PERMISSIONS_ALLOW")
+    by_hand = load_settings(team.root, {"model.id": "m"})
+    assert policy_digest(by_hand) != run.digests["policy"]  # it was not told what the lead was
+
+
+def test_a_member_by_hand_that_judges_by_other_rules_is_told_by_status_and_fsck(opened: Opened) -> None:
+    team, digests = opened.team, dict(opened.run.digests)
+    settings = replace(SETTINGS, deny=("bash(curl *)",))
+    carol = _start(team, Roster(team, "person"), "carol", "teammate", settings, digests)
+    assert told(opened.stores) == [f"{carol.name} has other policy than the lead of {opened.run.id}"]
+    assert [finding.code for finding in inspect_pins(opened.stores)] == ["other_digest"]
+
+
+def test_a_file_that_was_named_on_the_command_line_is_no_difference(tmp_path: Path) -> None:
+    named = tmp_path / "more.json"
+    named.write_text('{"mcpServers": {"docs": {"command": "docs"}}}')
+    repository = Repository.create(tmp_path / "project", {"a.py": "A = 1\n"})
+    team, git = make_team(repository.path, None)
+    settings = replace(SETTINGS, mcp_config=(str(named),))
+    catalogs = offered(team.root, settings)
+    opened = open_goal(team, git, settings, goal="Fix it", catalogs=catalogs, workers=0)
+    assert told(opened.stores) == []
+    named.write_text('{"mcpServers": {"docs": {"command": "other"}}}')
+    assert told(opened.stores) == ["the MCP server docs has changed on disk since the run began"]
