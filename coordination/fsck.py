@@ -132,7 +132,10 @@ def _members(stores: Stores, presence: _Presence) -> Iterator[Finding]:
     run = stores.runs.open_run()
     if newest and run and not presence.lead_lives():
         yield note(
-            "no_lead", layout.LEAD_LOG, f"{run.id} is open and nobody leads", why="go on by `leadhand resume`"
+            "no_lead",
+            layout.LEAD_LOG,
+            f"{run.id} is open and nobody leads",
+            why="members without a lead claim nothing new",
         )
 
 

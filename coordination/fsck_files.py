@@ -55,7 +55,7 @@ def _entry(team: Team, where: str, *, is_directory: bool) -> Iterator[Finding]:
         if not _is_view(where, path):
             yield error("link", where, "a link", why="what is written through it leaves the team directory")
     elif not is_directory and not stat.S_ISREG(mode):
-        yield error("no_file", where, "neither file nor directory", why="it is never read; move it away")
+        yield error("no_file", where, "neither file nor directory", why="it is never read")
     elif not is_directory and not _may(path, os.R_OK):
         yield _no_access(where, "read")
 

@@ -60,6 +60,16 @@ def sent_by(team: Team, roster: Roster, name: str) -> list[SentMail]:
     return list(found.values())
 
 
+def on_its_way(team: Team, roster: Roster, name: str) -> list[Message]:
+    """What lies in the box of a name and is in no conversation of it yet, by sender. Reads the whole box."""
+    readings = _Readings(team, roster, name)
+    return [
+        message
+        for source, line, message in _messages(team, name)
+        if readings.state(source, line, message) is MailState.WRITTEN
+    ]
+
+
 def left_over(team: Team, roster: Roster, gone: Member) -> list[Delivery]:
     """What a bearer that is gone did not take, from members, and what is not back with its senders."""
     bearers = Bearers(team, roster)

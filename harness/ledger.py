@@ -32,6 +32,7 @@ class Ledger:
         self.usd: dict[tuple[str, str], float] = defaultdict(float)
         self.models: dict[str, set[str]] = defaultdict(set)  # by member
         self.unpriced: set[str] = set()  # models whose money is not counted
+        self.partly: set[tuple[str, str]] = set()  # by scope and name, where some of it is such a model's
 
     def refresh(self) -> None:
         """What has come meanwhile is counted."""
@@ -56,6 +57,8 @@ class Ledger:
             self.unpriced.add(model)
         for key in scopes:
             self.usage[key] += usage
+            if cost is None:
+                self.partly.add(key)
             self.usd[key] += cost or 0.0
         return cost or 0.0
 

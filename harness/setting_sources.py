@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SETTINGS_FILE = "leadhand.yaml"
 DOTENV_FILE = ".env"
+SHOWN = 5  # settings of a group, to whoever names one that is not there
 
 
 @dataclass(eq=False)
@@ -181,5 +182,12 @@ def _fit(label: str, key: str, of_entry: Entry, value: object) -> object:
 
 def _near(name: str, known: Iterable[str]) -> str:
     """What to try for a name that is not known."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"did you mean {close[0]}?" if close else "docs/settings.md lists them all"
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
+    if close:
+        return f"did you mean {close[0]}?"
+    group = name.partition(".")[0]
+    beside = sorted(other for other in known if other.startswith(f"{group}."))
+    if not beside:
+        return "docs/settings.md lists them all"
+    more = f" and {len(beside) - SHOWN} more" if len(beside) > SHOWN else ""
+    return f"in {group} there are {', '.join(beside[:SHOWN])}{more}; docs/settings.md has them all"

@@ -80,6 +80,17 @@ class Approvals:
             groups.setdefault(alike or question.id, []).append(question)
         return [Group(tuple(questions)) for questions in groups.values()]
 
+    def with_lead(self) -> list[Request]:
+        """The plans that wait for the lead, and for no person."""
+        asked = [state.question for state in self._stores.requests.open()]
+        return [
+            question
+            for question in asked
+            if question.kind == Kind.PLAN
+            and question.reviewer != PERSON
+            and is_asker_there(self._stores, question.asker)
+        ]
+
     def decide(
         self, request: str, verdict: Verdict, *, reason: str = "", scope: Scope = Scope.ONCE
     ) -> Request:

@@ -142,9 +142,19 @@ class Console:
     def _line(self, event: Mapping[str, Any]) -> str:
         who = str(event.get("who", "")).partition("~")[0]
         color = self._colors.setdefault(who, COLORS[len(self._colors) % len(COLORS)])
-        words = TOLD[event["action"]].format_map(_Facts(event))
         clock = click.style(str(event.get("at", ""))[11:19], dim=True)
-        return f"{clock} {click.style(f'{who:<8}', fg=color, bold=True)} {words}"
+        return f"{clock} {click.style(f'{who:<8}', fg=color, bold=True)} {_words(event)}"
+
+
+def lines_of(directory: StateDirectory, name: str) -> list[str]:
+    """What the processes of a name did, as the console tells it."""
+    events = EventTail(directory).read_new()
+    own = [event for event in events if str(event.get("who", "")).partition("~")[0] == name]
+    return [f"{event.get('at', '')} {_words(event)}" for event in own if event.get("action") in TOLD]
+
+
+def _words(event: Mapping[str, Any]) -> str:
+    return TOLD[event["action"]].format_map(_Facts(event))
 
 
 class _Facts(dict[str, str]):

@@ -9,10 +9,11 @@ import anyio
 
 from coordination.errors import TeamError
 from harness.mcp.assemble import variables
-from harness.mcp.config import expand
+from harness.mcp.config import Transport, expand
 from harness.mcp.connection import Limits
 from harness.mcp.seen import SeenByNobody, SeenByTeam, changes
 from harness.mcp.servers import Servers
+from harness.mcp.stdio import CommandMissing, ServerProcess, program_of
 from harness.mcp.transports import Surroundings
 from harness.permissions.judge import judge
 from harness.permissions.rules import parse_rules
@@ -23,10 +24,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.team_root import Team
+    from harness.mcp.config import Server
     from harness.mcp.config_file import Configured, Merged
     from harness.mcp.seen import Seen
     from harness.mcp.servers import Servers as ServersOf
     from harness.settings import Settings
+
+
+USABLE = {"ok", "warn"}  # states of an entry that can be connected
+MISSING = "missing"  # of one whose program is not installed here
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +65,8 @@ def _row(look: Look, name: str, of: Configured) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, "source": of.source, "status": entry.status, "notes": notes}
     if server is None:
         return row
+    if entry.server and server.transport is Transport.STDIO and entry.status in USABLE:
+        row |= _missing(look, entry.server, notes)
     where = " ".join([server.command, *server.args]) or server.url  # as written: no secret is filled in
     connecting = judge(look.policy, "connect_mcp", {"name": name}).verdict
     return row | {
@@ -67,6 +75,17 @@ def _row(look: Look, name: str, of: Configured) -> dict[str, Any]:
         "shared": server.share,
         "connecting": str(connecting),
     }
+
+
+def _missing(look: Look, server: Server, notes: list[str]) -> dict[str, Any]:
+    """What the row says otherwise where the program is not installed."""
+    cwd = look.repository / server.cwd
+    env = {**look.environment, **server.env}
+    try:
+        program_of(ServerProcess(command=server.command, args=server.args, env=env, cwd=cwd))
+    except CommandMissing as error:
+        return {"status": MISSING, "notes": [*notes, str(error)]}
+    return {}
 
 
 def check(look: Look) -> list[dict[str, Any]]:
@@ -83,7 +102,9 @@ async def _check(look: Look) -> list[dict[str, Any]]:
         await anyio.lowlevel.checkpoint()
         async with anyio.create_task_group() as checks:
             for row in rows:
-                if row["status"] in {"ok", "warn"}:
+                if row["status"] == MISSING:
+                    row |= {"health": "failed", "why": row["notes"].pop()}
+                if row["status"] in USABLE:
                     checks.start_soon(_connect, look, servers, row)
         group.cancel_scope.cancel()
     return rows

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
+from coordination import layout
 from coordination.errors import TeamError
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
@@ -18,6 +19,7 @@ from harness.loop import Incoming
 from harness.off_loop import OffLoop
 from harness.roles.catalog import scan_roles
 from harness.settings import load_settings
+from harness.trust.records import Place
 from orchestrator.approvals import Approvals
 from orchestrator.at_terminal import AtTerminal
 from orchestrator.briefs import goal_brief, resumed_brief
@@ -27,12 +29,20 @@ from orchestrator.ending import end_run
 from orchestrator.lead import Lead
 from orchestrator.lead_parts import LeadParts
 from orchestrator.money import with_limits
-from orchestrator.opening import Opened, make_team, open_again, open_goal
+from orchestrator.opening import (
+    NothingToResume,
+    Opened,
+    find_team,
+    make_team,
+    open_again,
+    open_goal,
+)
 from orchestrator.planned import ask_for_members, create_planned
 from orchestrator.proposal import Proposal
 from orchestrator.report import render, to_json
 from orchestrator.tasks_file import load_tasks
-from orchestrator.trusting import place_of, present_catalogs, seen_catalogs
+from orchestrator.trusting import present_catalogs, seen_catalogs
+from workspace.opening import open_repository
 from workspace.sandbox.choice import choose, in_words
 
 if TYPE_CHECKING:
@@ -47,6 +57,7 @@ if TYPE_CHECKING:
     from orchestrator.interactive.talk import Talk
     from orchestrator.outcome import Ending
     from orchestrator.tasks_file import PlannedTask
+    from workspace.git import Git
 
 USAGE = 2
 
@@ -94,12 +105,20 @@ class RunOptions:
 def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None) -> int:
     """A new run, to its end; returns the exit code. Raises TeamError for what the person can mend."""
     tasks = load_tasks(tasks_file) if tasks_file else []
-    team, git = make_team(options.start, existing(options))
-    settings = settings_of(team, options)
-    catalogs = catalogs_of(team, settings, options)
+    team, git, settings, catalogs = prepared(options)
     workers = options.workers or 0
     opened = open_goal(team, git, settings, goal=goal, catalogs=catalogs, tasks=tasks, workers=workers)
     return Session(opened, settings, options).run_new(tasks)
+
+
+def prepared(options: RunOptions) -> tuple[Team, Git, Settings, Catalogs]:
+    """The team, its repository, its settings and what it offers; no team is made that could not begin."""
+    directory = existing(options)
+    root = directory or layout.find_root(options.start)
+    made = make_team(options.start, directory) if root and (root / layout.TEAM_FILE).exists() else None
+    settings = settings_of(options, directory)
+    catalogs = catalogs_of(options, directory, settings)
+    return *(made or make_team(options.start, directory)), settings, catalogs
 
 
 def existing(options: RunOptions) -> Path | None:
@@ -114,33 +133,36 @@ def existing(options: RunOptions) -> Path | None:
 
 def resume_run(options: RunOptions) -> int:
     """The open run, to its end; returns the exit code."""
-    team, git = make_team(options.start, options.team_directory)
-    settings = settings_of(team, options)
-    catalogs = catalogs_of(team, settings, options)
+    if open_stores(find_team(options.start, options.team_directory), PERSON).runs.open_run() is None:
+        raise NothingToResume
+    team, git, settings, catalogs = prepared(options)
     return Session(open_again(team, git, settings, catalogs=catalogs), settings, options).run_again()
 
 
-def catalogs_of(team: Team, settings: Settings, options: RunOptions) -> Catalogs:
-    """What the run offers, all of it seen by the person. Raises NotTrusted."""
+def catalogs_of(options: RunOptions, team_directory: Path | None, settings: Settings) -> Catalogs:
+    """What the run offers, all of it seen by the person. Raises NotTrusted, NotARepository."""
+    tree = open_repository(options.start).place.tree
+    place = Place(root=(team_directory or tree).resolve(), repository=tree)
     if options.made_repository:
-        return present_catalogs(place_of(team), settings)
-    return seen_catalogs(place_of(team), settings, may_ask=options.consent().may_ask)
+        return present_catalogs(place, settings)
+    return seen_catalogs(place, settings, may_ask=options.consent().may_ask)
 
 
-def settings_of(team: Team, options: RunOptions) -> Settings:
-    """The settings of the team for a run with a model, its sandbox chosen.
+def settings_of(options: RunOptions, team_directory: Path | None) -> Settings:
+    """The settings of the team for a run with a model, its sandbox chosen; the team need not be there yet.
 
-    Raises ModelMissing, SettingsFault, SandboxMissing.
+    Raises ModelMissing, SettingsFault, SandboxMissing, NotARepository.
     """
+    tree = open_repository(options.start).place.tree
     flags = {"model.id": options.model, "workers.model": options.worker_model}
-    settings = load_settings(team.root, {**flags, **options.flags})
+    settings = load_settings((team_directory or tree).resolve(), {**flags, **options.flags})
     if not settings.model_id:
         raise ModelMissing(what="MODEL_ID is not set: name the model to call")
     if not (settings.api_key or settings.auth_token):
         raise ModelMissing(what="ANTHROPIC_API_KEY is not set: there is no key for the model")
-    settings = with_limits(settings, scan_roles(team.repository, settings.role_models).models)
+    settings = with_limits(settings, scan_roles(tree, settings.role_models).models)
     ask = click.confirm if options.consent().may_ask else None
-    return replace(settings, sandbox=choose(settings.sandbox, team.repository, ask))
+    return replace(settings, sandbox=choose(settings.sandbox, tree, ask))
 
 
 class Session:

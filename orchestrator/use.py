@@ -52,7 +52,7 @@ def render(facts: dict[str, Any]) -> str:
     """The use for a person."""
     if not facts["members"]:
         return "no model was called yet"
-    rows = [f"{'':<24}{'turns':>6}{'in':>10}{'cached':>10}{'written':>10}{'out':>8}{'USD':>10}"]
+    rows = [f"{'':<24}{'turns':>6}{'in':>10}{'cached':>10}{'written':>10}{'out':>8}{'USD':>12}"]
     rows += [_row(name, use) for name, use in facts["members"].items()]
     rows += [_row(f"{name} {use['subject']}"[:23], use) for name, use in facts["tasks"].items()]
     rows.append(_row("the team", facts["team"]))
@@ -72,13 +72,19 @@ def render(facts: dict[str, Any]) -> str:
 def _facts(ledger: Ledger, scope: str, name: str) -> dict[str, Any]:
     use = ledger.usage[scope, name]
     tokens = {field: getattr(use, field) for field in Usage.__struct_fields__ if field != "calls"}
-    return {"turns": use.calls, **tokens, "usd": round(ledger.usd[scope, name], 6)}
+    usd, is_partly = ledger.usd[scope, name], (scope, name) in ledger.partly
+    return {
+        "turns": use.calls,
+        **tokens,
+        "usd": None if is_partly and not usd else round(usd, 6),
+        "usd_is_partial": is_partly,  # some of it is of a model whose price nobody wrote down
+    }
 
 
 def _row(name: str, use: dict[str, Any]) -> str:
     return (
         f"{name:<24}{use['turns']:>6}{use['input_tokens']:>10}{use['cache_read_tokens']:>10}"
-        f"{use['cache_write_tokens']:>10}{use['output_tokens']:>8}{use['usd']:>10.4f}"
+        f"{use['cache_write_tokens']:>10}{use['output_tokens']:>8}{_money(use):>12}"
     )
 
 
@@ -96,6 +102,12 @@ def _requests(requests: dict[str, Any]) -> list[str]:
         numbers = "".join(f"{of[name] or 0:>13}" for name in OF_REQUEST if name != "servers")
         rows.append(f"{member[:15]:<16}{numbers}  {servers or '-':>11}")
     return rows
+
+
+def _money(use: dict[str, Any]) -> str:
+    if use["usd"] is None:
+        return "unknown"
+    return f"over {use['usd']:.4f}" if use["usd_is_partial"] else f"{use['usd']:.4f}"
 
 
 def _turn(event: dict[str, Any]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ async def stdio(server: ServerProcess, wire: Wire, log: int) -> AsyncIterator[Tr
 
 
 async def _start(server: ServerProcess, leash: int, mark: str, log: int) -> Process:
-    command = await anyio.to_thread.run_sync(server.confine, [_found(server), *server.args], server.cwd)
+    command = await anyio.to_thread.run_sync(server.confine, [program_of(server), *server.args], server.cwd)
     return await anyio.open_process(
         ["/bin/sh", "-c", _LEASH, f"/dev/fd/{leash}", *command],
         env={**server.env, MARK: mark},
@@ -106,7 +106,7 @@ async def _start(server: ServerProcess, leash: int, mark: str, log: int) -> Proc
     )
 
 
-def _found(server: ServerProcess) -> str:
+def program_of(server: ServerProcess) -> str:
     """The program by its path. Raises CommandMissing."""
     in_place = server.cwd / server.command
     if "/" in server.command and in_place.exists():

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordination.errors import UsageError
+from coordination.protocols import Kind
 from coordination.records import Verdict
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from coordination.records import Request
     from harness.permissions.answers import Standing
     from orchestrator.approvals import Approvals
 
@@ -34,16 +36,18 @@ def approvals(
         return None
     if follow:
         return _follow(team_directory, as_json=as_json)
+    from orchestrator.approvals import Group
     from orchestrator.at_terminal import in_words
 
     side = _side(team_directory)
-    groups, standing = side.open(), side.answers.all()
-    facts = {"open": [group.to_json() for group in groups], "standing": [_fields(one) for one in standing]}
-    show(
-        facts,
-        as_json,
-        lambda: "\n\n".join([*map(in_words, groups), *map(_standing, standing)]) or "nothing waits for you",
-    )
+    groups, with_lead, standing = side.open(), side.with_lead(), side.answers.all()
+    facts = {
+        "open": [group.to_json() for group in groups],
+        "with_lead": [Group((plan,)).to_json() for plan in with_lead],
+        "standing": [_fields(one) for one in standing],
+    }
+    told = [*map(in_words, groups), *map(_with_lead, with_lead), *map(_standing, standing)]
+    show(facts, as_json, lambda: "\n\n".join(told) or "nothing waits for you")
     return WAITING if groups else 0
 
 
@@ -51,10 +55,16 @@ def _fields(answer: Standing) -> dict[str, Any]:
     return {name: getattr(answer, name) for name in answer.__struct_fields__ if name != "digest"}
 
 
+def _with_lead(plan: Request) -> str:
+    asker = plan.asker.partition("~")[0]
+    return f"{plan.id}: {asker} plans {plan.subject}; the lead decides (`leadhand plan {plan.task}` shows it)"
+
+
 def _standing(answer: Standing) -> str:
     verdict = "allowed" if answer.allow else "denied"
     where = "in all your teams" if answer.scope == "always" else "in this team"
-    return f"{answer.id}: {verdict} {where} since {answer.at}: {answer.tool}\n    {answer.shown}"
+    head = f"{answer.id}: {verdict} {where} since {answer.at}: {answer.tool}"
+    return f"{head}\n    {answer.shown}\n    taken back by: leadhand approvals forget {answer.id}"
 
 
 def _follow(team_directory: Path | None, *, as_json: bool) -> int:
@@ -103,6 +113,8 @@ def deny(*, request_id: str, reason: str, team_directory: Path | None) -> None:
     """Say no: a plan goes back to its author; a call is denied to the whole team from now on."""
     question = _side(team_directory).decide(request_id, Verdict.DENY, reason=reason)
     click.echo(f"denied: {question.kind} of {question.asker.partition('~')[0]} for {question.subject}")
+    if question.kind == Kind.PERMISSION:
+        click.echo(f"the team's later runs too; `leadhand approvals forget {request_id}` takes it back")
 
 
 def _side(team_directory: Path | None) -> Approvals:

@@ -9,10 +9,10 @@ import msgspec
 
 from coordination import layout
 from coordination.errors import InvalidRecord, NotRegularFile, StateUnreadable, UsageError
-from coordination.protocols import PERSON
+from coordination.protocols import LEAD, PERSON
 from coordination.records import BY_HAND, Message
 from orchestrator.cli.board import add_task, cancel_task, redo_task
-from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.cli.shared import fitted, json_option, persons_stores, show, team_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,13 +51,14 @@ def tasks(context: click.Context, *, run_id: str | None, as_json: bool, team_dir
         return
     stores = persons_stores(team_directory)
     board = stores.tasks.all(run_id)
-    show(
-        [task.to_json() for task in board],
-        as_json,
-        lambda: "\n".join(map(one_line, board)) or "no tasks yet",
-    )
-    for task, why in stores.tasks.problems.items():
-        click.echo(f"{task}: {why}", err=True)
+    broken = stores.tasks.problems
+    rows = [
+        *(fitted(task, one_line) for task in board),
+        *(f"{task}  [unreadable] {why}" for task, why in broken.items()),
+    ]
+    facts = [task.to_json() for task in board]
+    facts += [{"id": task, "status": "unreadable", "why": why} for task, why in broken.items()]
+    show(facts, as_json, lambda: "\n".join(rows) or "no tasks yet")
 
 
 for change in (add_task, cancel_task, redo_task):
@@ -121,7 +122,7 @@ def _indented(why: str) -> str:
 @json_option
 @team_option
 def mail(*, name: str | None, sent: bool, as_json: bool, team_directory: Path | None) -> None:
-    """Show what a member has received, over all its incarnations; without NAME the lead."""
+    """Show what a member has received, over all its incarnations, and what waits for it; else the lead."""
     stores = persons_stores(team_directory)
     if sent:
         _show_sent(stores, name or PERSON, as_json=as_json)
@@ -130,7 +131,10 @@ def mail(*, name: str | None, sent: bool, as_json: bool, team_directory: Path | 
     if name != "lead" and stores.roster.member(name) is None:
         known = ", ".join(["lead", *stores.roster.names()])
         raise UsageError(detail=f"there is no member {name}; known are {known}")
-    messages = _received(stores, name)
+    from coordination.mail_state import on_its_way
+
+    waiting = on_its_way(stores.team, stores.roster, name)
+    messages = [*_received(stores, name), *({**one.to_json(), "taken": False} for one in waiting)]
     show(messages, as_json, lambda: "\n\n".join(map(_message, messages)) or f"{name} has no mail yet")
 
 
@@ -181,6 +185,7 @@ def _messages(path: str, data: bytes) -> list[dict[str, Any]]:
 
 def _message(message: dict[str, Any]) -> str:
     unproven = "" if message.get("proven", True) else " (unproven)"
+    unproven += "" if message.get("taken", True) else " (on its way)"
     head = f"{message['sent_at']}  {message['from']}{unproven}  [{message['type']}]"
     return "\n".join([head, *(f"    {line}" for line in message["content"].splitlines())])
 
@@ -221,9 +226,14 @@ def _plan(row: dict[str, Any]) -> str:
 @click.option("--all", "whole", is_flag=True, help=f"All of it, not only the last {LAST_LINES} lines.")
 @team_option
 def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
-    """Show what a teammate's process wrote to its log."""
+    """Show what a teammate's process wrote to its log; of the lead, which has none, what it did."""
     stores = persons_stores(team_directory)
     directory = stores.team.directory
+    if name == LEAD:
+        from orchestrator.console import lines_of
+
+        _show_lines(lines_of(directory, LEAD), whole=whole)
+        return
     try:
         text = directory.read(layout.process_log(name)) if layout.MEMBER_NAME.fullmatch(name) else None
     except (FileNotFoundError, NotRegularFile):
@@ -234,5 +244,8 @@ def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
     if text is None:
         known = ", ".join(sorted(file.removesuffix(".log") for file in directory.names(layout.LOGS)))
         raise UsageError(detail=f"there is no log of {name}; known are {known or 'none'}")
-    lines = text.decode("utf-8", "replace").splitlines()
+    _show_lines(text.decode("utf-8", "replace").splitlines(), whole=whole)
+
+
+def _show_lines(lines: list[str], *, whole: bool) -> None:
     click.echo("\n".join(lines if whole else lines[-LAST_LINES:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import keyword
 import logging
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FAILED = 1
 USAGE = 2  # usage, configuration or trust (DESIGN 13)
 INTERRUPTED = 130
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # of a file or disk that is written to
 
 # group, verb, module of orchestrator.cli, help
 VERBS = (
@@ -136,10 +138,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"leadhand: this user may not use {where} ({error.strerror}); mend owner or mode", err=True
         )
         status = USAGE
+    except OSError as error:
+        status = _say_unwritten(error)
     except Exception:  # noqa: BLE001 - the border of the process: recorded, never hidden
         click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
         status = FAILED
     sys.exit(status)
+
+
+def _say_unwritten(error: OSError) -> int:
+    """The exit code of a verb whose output found no room; any other such error is one of ours."""
+    if error.errno not in NO_ROOM or error.filename:
+        click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
+        return FAILED
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of it is not tried again
+    click.echo(f"leadhand: the output cannot be written ({error.strerror}); write it elsewhere", err=True)
+    return FAILED
 
 
 def _keep_trace() -> Path:

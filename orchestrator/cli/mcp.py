@@ -45,7 +45,7 @@ def check(places: tuple[Path | None, tuple[str, ...]], *, as_json: bool) -> int:
     _refuse_unseen(look)
     rows = check_all(look)
     show({"servers": rows, "notes": _notes(look)}, as_json, lambda: _text(rows, _notes(look)))
-    bad = any(row["status"] == "error" or row.get("health") == "failed" for row in rows)
+    bad = any(row["status"] in {"error", "missing"} or row.get("health") == "failed" for row in rows)
     return FAILED if bad or look.merged.errors else 0
 
 

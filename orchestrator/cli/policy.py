@@ -86,7 +86,10 @@ def _call(tool: str, text: str) -> dict[str, Any]:
     if tool not in DEFAULTS and not tool.startswith(MCP):
         raise UsageError(detail=f"there is no tool {tool}; the tools are {', '.join(sorted(DEFAULTS))}")
     if not text.startswith("{"):
-        return {default_of(tool).subject: text}
+        subject = default_of(tool).subject
+        if subject and not text and tool != "grep":  # which looks everywhere if nobody says where
+            raise UsageError(detail=f"say with which {subject}: leadhand policy explain {tool} '…'")
+        return {subject: text}
     try:
         call = json.loads(text)
     except ValueError as error:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from coordination import layout
 from coordination.protocols import PERSON
@@ -16,6 +19,10 @@ from orchestrator.opening import find_team
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from coordination.records import Task
+
+SUBJECT_CHARACTERS = 20  # of a subject that are shown however narrow the terminal is
 
 team_option = click.option(
     "--team",
@@ -46,6 +53,17 @@ def place_of(team_directory: Path | None) -> tuple[Path, Path, Team | None]:
         here = layout.find_root(Path.cwd()) or Path.cwd()
         return team_directory or here, here, None
     return team.root, team.repository, team
+
+
+def fitted(task: Task, row: Callable[[Task], str]) -> str:
+    """The row of a task; at a terminal its subject is cut so that the row stays on one line."""
+    line = row(task)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(line)
+    over = len(line) - width
+    if over <= 0:
+        return line
+    kept = max(SUBJECT_CHARACTERS, len(task.subject) - over - 1)
+    return row(replace(task, subject=f"{task.subject[:kept]}…"))
 
 
 def show(data: Any, as_json: bool, text: Callable[[], str]) -> None:  # noqa: ANN401, FBT001 - raw JSON; a flag

@@ -141,10 +141,17 @@ def _groups(rows: list[dict[str, Any]], *, removed: bool) -> str:
             lines += [f"{title} ({size:.1f} MB):", *(f"  {_mark(row)}{_line(row)}" for row in group)]
     if not lines:
         return "no worktrees"
-    hint = (
-        "" if removed else "\nthe first group goes with `leadhand clean --yes`, the second with --ignored too"
-    )
-    return "\n".join(lines) + hint
+    return "\n".join([*lines, *([] if removed else _hints(rows))])
+
+
+def _hints(rows: list[dict[str, Any]]) -> list[str]:
+    """How each group that is there would go."""
+    kept = {row["kept"] for row in rows}
+    hints = {
+        None: "those with nothing to lose go with `leadhand clean --yes`",
+        "ignored_files": "those with ignored files only go with `leadhand clean --yes --ignored`",
+    }
+    return [hint for kind, hint in hints.items() if kind in kept]
 
 
 def _mark(row: dict[str, Any]) -> str:

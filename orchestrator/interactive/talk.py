@@ -16,9 +16,9 @@ from orchestrator.interactive.commands import Commands, words
 from orchestrator.interactive.glance import glance
 from orchestrator.interactive.lines import Lines, PipedLines, TerminalLines
 from orchestrator.interactive.person import Person
-from orchestrator.opening import make_team, open_again, open_goal
+from orchestrator.opening import open_again, open_goal
 from orchestrator.outcome import ExitCode
-from orchestrator.session import Session, catalogs_of, existing, settings_of
+from orchestrator.session import Session, prepared
 from orchestrator.status import status
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def start_session(options: RunOptions, verbs: click.Group) -> int:
 
     An open run is gone on with; else the first line is the goal of a new one.
     """
-    team, git = make_team(options.start, existing(options))
-    settings = settings_of(team, options)
-    catalogs = catalogs_of(team, settings, options)
+    team, git, settings, catalogs = prepared(options)
     talk = _talk(options, verbs)
     talk.console.say(HELLO.format(root=team.root))
     run = open_stores(team, PERSON).runs.open_run()

@@ -44,11 +44,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
 # A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
 PACKAGES = {
-    "coordination": 8594,
-    "harness": 17453,
-    "workspace": 4933,
+    "coordination": 8635,
+    "harness": 17485,
+    "workspace": 4937,
     "agent_worker": 1968,
-    "orchestrator": 9972,
+    "orchestrator": 10142,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -147,5 +148,22 @@ def test_a_task_file_that_a_person_broke_is_named_and_the_others_are_shown(stage
     ended = stage.leadhand("tasks")
     assert ended.code == 0
     assert "two" in ended.out
-    assert broken.id in ended.err
-    assert "Traceback" not in ended.err
+    assert f"{broken.id}  [unreadable] " in ended.out
+    assert not ended.err
+    rows = {row["id"]: row["status"] for row in json.loads(stage.leadhand("tasks", "--json").out)}
+    assert rows[broken.id] == "unreadable"
+
+
+@pytest.mark.parametrize("verb", [["run", "goal"], ["resume"], [], ["status"], ["stop"]])
+def test_a_verb_that_cannot_begin_makes_no_directory(stage: Stage, verb: list[str]) -> None:
+    del stage.environment["MODEL_ID"]
+    ended = stage.leadhand(*verb)
+    assert ended.code == 2
+    assert ("no team in" if verb and verb[0] != "run" else "MODEL_ID") in ended.complaint
+    assert not {".team", ".tasks", "mailboxes"} & {path.name for path in stage.root.iterdir()}
+
+
+def test_resume_without_an_open_run_asks_for_no_model(stage: Stage) -> None:
+    stage.init()
+    del stage.environment["MODEL_ID"]
+    assert "no run is open here" in stage.leadhand("resume").complaint

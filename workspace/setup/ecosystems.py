@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _EXTRAS = ("dev", "test", "tests", "testing")  # where projects put what their tests need
 _NO_TEST = "no test specified"  # what `npm init` writes
 _MAKE_TARGET = re.compile(r"^(?P<name>[A-Za-z0-9_-]+)\s*:(?!=)", re.MULTILINE)
+_PYTEST_STYLE = re.compile(r"^(?:import pytest|from pytest|(?:async )?def test_)", re.MULTILINE)
+_MAKE_FILES = ("GNUmakefile", "makefile", "Makefile")  # in the order in which make looks
 _MAKE_TESTS = ("test", "tests", "check")
 _MAKE_SETUPS = ("setup", "deps", "bootstrap")  # not `install`, which may mean the machine
 
@@ -87,7 +89,10 @@ def _python_tests(top: Path, project: dict[str, Any]) -> str | None:
     if is_pytest or "pytest" in _text(top / "pyproject.toml"):
         return "pytest"
     for place in (top / "tests", top / "test", top):
-        if any("unittest" in _text(path) for path in place.glob("test*.py")):
+        texts = [_text(path) for path in (*place.glob("test*.py"), *place.glob("*_test.py"))]
+        if any(_PYTEST_STYLE.search(text) for text in texts):
+            return "pytest"
+        if any("unittest" in text for text in texts):
             return "unittest" if place == top else _discover(place)
     return None  # unittest would find nothing, and take that for success
 
@@ -127,6 +132,8 @@ def _node(top: Path) -> Ecosystem | None:
 def _node_installer(top: Path) -> tuple[str, str, str]:
     if (top / "pnpm-lock.yaml").is_file():
         return "pnpm", "pnpm-lock.yaml", "pnpm install --frozen-lockfile --silent"
+    if (top / "yarn.lock").is_file():
+        return "yarn", "yarn.lock", "yarn install --frozen-lockfile --silent"
     if (top / "package-lock.json").is_file():
         return "npm", "package-lock.json", "npm ci --silent --no-audit --no-fund"
     return "npm", "package.json", "npm install --silent --no-audit --no-fund --no-package-lock"
@@ -158,7 +165,9 @@ def _go(top: Path) -> Ecosystem | None:
 
 
 def _make(top: Path) -> Ecosystem | None:
-    file = next((top / name for name in ("GNUmakefile", "Makefile") if (top / name).is_file()), None)
+    file = next(
+        (top / name for name in ("GNUmakefile", "makefile", "Makefile") if (top / name).is_file()), None
+    )
     targets = _MAKE_TARGET.findall(_text(file)) if file else []
     test = next((name for name in _MAKE_TESTS if name in targets), None)
     setup = next((name for name in _MAKE_SETUPS if name in targets), None)

@@ -166,12 +166,31 @@ def test_what_the_tests_of_a_python_project_need_is_installed(
     assert any(command in line for line in proposed(tmp_path, files).settings["worktrees"]["setup"])
 
 
-def test_tests_that_unittest_would_not_find_have_no_check(tmp_path: Path) -> None:
-    files = {"setup.py": "", "test_a.py": "def test_a():\n    assert True\n", "test/keep": ""}
-    Repository(tmp_path).write(files)
-    assert [one.test for one in ecosystems(tmp_path)] == [None]
-    Repository(tmp_path).write({"test_b.py": UNITTEST})
+def test_tests_that_unittest_would_not_find_are_run_by_pytest_which_is_installed_for_them(
+    tmp_path: Path,
+) -> None:
+    Repository(tmp_path).write({"setup.py": "", "test_b.py": UNITTEST})
     assert [one.test for one in ecosystems(tmp_path)] == [".venv/bin/python -m unittest"]
+    Repository(tmp_path).write({"test_a.py": "def test_a():\n    assert True\n", "test/keep": ""})
+    (found,) = ecosystems(tmp_path)
+    assert found.test == ".venv/bin/python -m pytest"
+    assert found.setup[-1] == ".venv/bin/python -m pip install --quiet pytest"
+    for path in tmp_path.glob("test_*.py"):
+        path.write_text("x = 1\n")
+    assert [one.test for one in ecosystems(tmp_path)] == [None]
+
+
+@pytest.mark.parametrize("name", ["GNUmakefile", "makefile", "Makefile"])
+def test_make_is_known_by_each_of_its_files(tmp_path: Path, name: str) -> None:
+    Repository(tmp_path).write({name: "test:\n\ttrue\n"})
+    assert [(one.found, one.test) for one in ecosystems(tmp_path)] == [(name, "make test")]
+
+
+def test_yarn_is_known_by_its_lock(tmp_path: Path) -> None:
+    Repository(tmp_path).write({"package.json": '{"scripts": {"test": "node t.js"}}', "yarn.lock": ""})
+    (found,) = ecosystems(tmp_path)
+    assert (found.name, found.test) == ("yarn", "yarn test")
+    assert found.setup == ("yarn install --frozen-lockfile --silent",)
 
 
 def test_npm_init_s_placeholder_is_no_test(tmp_path: Path) -> None:

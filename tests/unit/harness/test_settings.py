@@ -71,6 +71,8 @@ def test_checks_are_names_with_commands(tmp_path: Path) -> None:
     [
         ("max_workrs: 3\n", UnknownSetting, "leadhand.yaml: there is no setting max_workrs"),
         ("workers: {numbers: 3}\n", UnknownSetting, "did you mean workers.number?"),
+        ("limits: {x: 1}\n", UnknownSetting, "in limits there are limits.member.max_minutes, "),
+        ("colour: blue\n", UnknownSetting, "docs/settings.md lists them all"),
         ("workers: {max: 0}\n", SettingInvalid, "workers.max must be a whole number from 1 to 256, not 0"),
         ("workers: {max: true}\n", SettingInvalid, "not True"),
         ("workers: {max: many}\n", SettingInvalid, "not 'many'"),

@@ -46,7 +46,8 @@ def test_the_list_starts_nothing_and_shows_no_secret(capsys: pytest.CaptureFixtu
     assert "bad has no command" in text
     assert "disabled" in text
     data = json.loads(leadhand(capsys, "mcp", "--json")[1])
-    assert [row["status"] for row in data["servers"]] == ["ok", "error", "disabled", "ok"]
+    assert [row["status"] for row in data["servers"]] == ["ok", "error", "disabled", "missing"]
+    assert "there is no command no-such-program; install it, or mend the path" in text
     assert "t-123456" not in json.dumps(data) + text
 
 
@@ -68,10 +69,10 @@ def test_check_connects_and_tells_protocol_tools_and_policy(
 
 def test_a_file_that_the_person_names_comes_first(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = project / "mine.json"
-    mine.write_text('{"mcpServers": {"bad": {"command": "good"}}}', encoding="utf-8")
+    mine.write_text('{"mcpServers": {"bad": {"command": "true"}}}', encoding="utf-8")
     data = json.loads(leadhand(capsys, "mcp", "--mcp-config", str(mine), "--json")[1])
     (bad,) = [row for row in data["servers"] if row["name"] == "bad"]
-    assert (bad["status"], bad["starts"], bad["source"]) == ("ok", "good", str(mine))
+    assert (bad["status"], bad["starts"], bad["source"]) == ("ok", "true", str(mine))
     assert any("hidden" in note for note in data["notes"])
 
 
