@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ import pytest
 
 from coordination.background import JobState
 from coordination.schedule_rules import EntryState
+from tests.support.indicators import Indicators, watch_calls
 from tests.support.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from tests.support.team_process import Stage
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
+GATED = "every call through hooks and permission"
 SHIFTED = Path(__file__).resolve().parents[1] / "support" / "shifted_command.py"
 
 INSPECT = """
@@ -27,6 +31,28 @@ INSPECT = """
       - glob: {pattern: '**/*.py'}
       - read_file: {path: a.py}
   - say: a.py matters most.
+"""
+SEARCH = """
+  - when: {tools_called: ^$}
+    call: {connect_mcp: {name: docs}}
+  - when: {tools_called: ^connect_mcp$}
+    call: {mcp__docs__search: {words: loop}}
+  - when: {tools_called: ^connect_mcp mcp__docs__search$, last_result: 'A loop calls the model'}
+    say: The guidance is to call the model until it asks for no tool.
+"""
+DOCS = """
+from mcp.server import MCPServer
+
+server = MCPServer("docs", version="1.0.0")
+
+
+@server.tool()
+def search(words: str) -> str:
+    \"\"\"Find pages about these words.\"\"\"
+    return "A loop calls the model until it asks for no tool."
+
+
+server.run("stdio")
 """
 REMIND = """
   - when: {last_user: '\\[Scheduled cron_\\w+, due [^]]*\\] the meeting'}
@@ -90,26 +116,53 @@ def seat() -> Iterator[Callable[..., Terminal]]:
         terminal.close()
 
 
-def leaves(terminal: Terminal) -> None:
+def leaves(stage: Stage, terminal: Terminal) -> set[str]:
+    """The person leaves, and all eight indicators hold; returns those that there was something to see of."""
     terminal.types("/quit")
     assert terminal.end() == 0, terminal.text
+    assert stage.living() == []
+    return Indicators(stage).check()
 
 
 def test_an_inspection_only_reads_and_asks_nothing(staged: Stages, seat: Callable[..., Terminal]) -> None:
     stage = staged(INSPECT)
+    watch_calls(stage)
     terminal = seat(stage)
     terminal.sees("you>")
     terminal.types("Inspect this repository and tell me which Python files matter most")
     terminal.sees("a.py matters most")
-    leaves(terminal)
+    seen = leaves(stage, terminal)
+    assert seen == {GATED}
     assert {event["tool"] for event in stage.events("tool_ran")} == {"glob", "read_file"}
     assert stage.events("tool_refused") == []
     assert stage.stores.requests.open() == []
     assert stage.person.git("status", "--porcelain") == ""
 
 
+def test_connected_documentation_is_searched_with_tools_that_come_late(
+    staged: Stages, seat: Callable[..., Terminal]
+) -> None:
+    stage = staged(SEARCH)
+    stage.environment["LEADHAND_PERMISSIONS_ALLOW"] = "connect_mcp,mcp__docs__search"
+    script = stage.place / "docs.py"
+    script.write_text(DOCS, encoding="utf-8")
+    config = Path(os.environ["HOME"]) / ".config" / "leadhand" / "mcp.json"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    servers = {"docs": {"command": sys.executable, "args": ["-P", str(script)]}}
+    config.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    watch_calls(stage)
+    terminal = seat(stage)
+    terminal.sees("you>")
+    terminal.types("Search the connected documentation for agent loop guidance")
+    terminal.sees("until it asks for no tool")
+    seen = leaves(stage, terminal)
+    assert seen == {GATED, "tools of servers in the next round"}
+    assert [event["tool"] for event in stage.events("tool_ran")] == ["connect_mcp", "mcp__docs__search"]
+
+
 def test_a_reminder_comes_in_time_also_after_a_restart(staged: Stages, seat: Callable[..., Terminal]) -> None:
     stage = staged(REMIND)
+    watch_calls(stage)
     stage.environment["SHIFT_FILE"] = str(stage.place / "shift")
     first = seat(stage, sys.executable, str(SHIFTED))
     first.sees("you>")
@@ -125,7 +178,8 @@ def test_a_reminder_comes_in_time_also_after_a_restart(staged: Stages, seat: Cal
     (stage.place / "shift").write_text("181", encoding="utf-8")
     second.sees("It is time for the meeting")
     stage.wait(lambda: stage.stores.schedule.get(entry.id).state is EntryState.DONE, "the delivery")
-    leaves(second)
+    seen = leaves(stage, second)
+    assert seen == {GATED, "the schedule fires in time"}
     assert len(stage.events("schedule_fired")) == 1
 
 
@@ -133,6 +187,7 @@ def test_two_refactor_in_trees_of_their_own_after_the_person_has_seen_their_plan
     staged: Stages, seat: Callable[..., Terminal]
 ) -> None:
     stage = staged(REFACTOR, LEADHAND_PLAN_REVIEWER="person")
+    watch_calls(stage)
     terminal = seat(stage)
     terminal.sees("you>")
     terminal.types(
@@ -152,13 +207,19 @@ def test_two_refactor_in_trees_of_their_own_after_the_person_has_seen_their_plan
         terminal.types(f"/approve {event['request']}")
     stage.wait(lambda: len(stage.events("completed")) == 2, "both to complete")
     assert len(stage.events("claimed")) == 2
-    leaves(terminal)
-    assert stage.person.git("status", "--porcelain") == ""
-    assert stage.living() == []
+    seen = leaves(stage, terminal)
+    assert seen == {
+        GATED,
+        "plans first, nothing before approval",
+        "an idle worker claims exactly one",
+        "files in the directory of the task",
+        "the directory kept to the end of the turn, released at idle",
+    }
 
 
 def test_an_installation_goes_on_while_the_lead_reads(staged: Stages, seat: Callable[..., Terminal]) -> None:
     stage = staged(INSTALL)
+    watch_calls(stage)
     (stage.root / "README.md").write_text("Read me.\n", encoding="utf-8")
     stage.person.git("add", "README.md")
     stage.person.git("commit", "--quiet", "--message", "Say something")
@@ -176,29 +237,9 @@ def test_an_installation_goes_on_while_the_lead_reads(staged: Stages, seat: Call
     told = [line["job"] for line in stage.journal("lead~1") if line["kind"] == "background"]
     assert told == [job.id]
     assert len(stage.events("model_call")) - calls <= 3
-    leaves(terminal)
-
-
-def test_a_lead_and_teammates_with_nothing_to_do_call_no_model(
-    staged: Stages, seat: Callable[..., Terminal]
-) -> None:  # T35
-    stage = staged("  - say: I hear you.")
-    terminal = seat(stage)
-    terminal.sees("you>")
-    terminal.types("wait for me")
-    terminal.sees("I hear you")
-    for name in ("ann", "bob"):
-        stage.start("worker", "--name", name)
-    terminal.sees("ann: idle.*bob: idle|bob: idle.*ann: idle")
-    calls = len(stage.events("model_call"))
-    later = _beats(stage) + 3
-    stage.wait(lambda: _beats(stage) >= later, "three looks of everybody")
-    assert len(stage.events("model_call")) == calls == 1
-    leaves(terminal)
-    assert stage.living() == []
-
-
-def _beats(stage: Stage) -> int:
-    """The counter of the slowest beat."""
-    beats = (stage.root / ".team" / "members").glob("*.beat")
-    return min(int(beat.read_bytes().split()[0]) for beat in beats)
+    seen = leaves(stage, terminal)
+    assert seen == {
+        GATED,
+        "a placeholder at once, one notification",
+        "the directory kept to the end of the turn, released at idle",
+    }
