@@ -60,6 +60,7 @@ class Supervisor:
         self._given = given
         self._link = link
         self._started: dict[str, StartedProcess] = {}
+        self._leaving: list[StartedProcess] = []  # have closed their names, which others bear by now
         self._restarts = Restarts(stores.team.clock, most=restarts)
         self._is_stopping = False
 
@@ -86,7 +87,10 @@ class Supervisor:
                 link=link.fileno() if link else None,
                 after=after,
             )
-            self._started[member.name] = process = self._launcher.start(order)
+            process = self._launcher.start(order)
+        if former := self._started.get(member.name):
+            self._leaving.append(former)
+        self._started[member.name] = process
         self._restarts.began(member.name)
         return process
 
@@ -116,6 +120,7 @@ class Supervisor:
                 del self._started[name]
                 self._stores.events.record("process_ended", member=name, exit_code=code)
                 self._see_to(name, code)
+        self._leaving = [process for process in self._leaving if process.ended() is None]
         for name in self._restarts.take_due():
             self._restart(name)
 
@@ -174,9 +179,10 @@ class Supervisor:
             self.look()
         for member in left:
             self._end(member)
-        for process in self._started.values():
+        for process in (*self._started.values(), *self._leaving):
             process.stop(patience_seconds=patience_seconds)
         self._started.clear()
+        self._leaving.clear()
 
     def _left(self, asked: Sequence[Member]) -> list[Member]:
         """Those that are on the roster still, or whose process has said goodbye and runs."""

@@ -208,6 +208,20 @@ def test_the_lead_never_ends_itself_for_a_name_that_it_was_burying(
     supervisor.stop_all(patience_seconds=0.2)  # SIGTERM to this process would end the test
 
 
+def test_a_process_that_lingers_is_ended_although_another_bears_its_name(
+    supervisor: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    launched(supervisor, lead)
+    lingering = launcher.processes["alice"]
+    member = lead.roster.member("alice")
+    assert member
+    lead.roster.withdraw("alice", member.spawn_id)
+    launched(supervisor, lead)
+    supervisor.stop_all(patience_seconds=1)
+    assert lingering.stopped
+    assert launcher.processes["alice"].stopped
+
+
 # deaths
 
 
