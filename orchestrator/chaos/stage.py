@@ -86,6 +86,7 @@ class Stage:
             "LEADHAND_LEASE_TTL_SECONDS": str(TTL_SECONDS),
             "LEADHAND_TASK_MAX_ATTEMPTS": str(NO_END),
             "LEADHAND_PERMISSIONS_ALLOW": "bash(mkdir *)",
+            "LEADHAND_MEMORY_EXTRACT": "false",  # its plays have no end at which something is learned
             "LEADHAND_SANDBOX": "off",  # its commands are ours, and its disk has no room for boxes
             "XDG_STATE_HOME": str(self.place),
             "XDG_CONFIG_HOME": str(self.place),

@@ -48,7 +48,7 @@ PACKAGES = {
     "harness": 17485,
     "workspace": 4937,
     "agent_worker": 1968,
-    "orchestrator": 10142,
+    "orchestrator": 10145,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
