@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LISTED = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR"})
 PROXIES = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"})  # in either case
 CREDENTIALS = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"})  # whatever `env.pass` names
+UNASKED = {"GIT_EDITOR": ":", "GIT_TERMINAL_PROMPT": "0"}  # `:` is git's word for no editor
 PATIENCE_SECONDS = 5.0  # between TERM and KILL
 _LOOK_SECONDS = 0.02
 
@@ -74,12 +75,13 @@ def tool_environment(
     """The environment of shells, hooks, checks, set-up, git and MCP servers.
 
     From `environ` (that of this process) what is listed here or named in `passed` (the setting
-    `env.pass`), never a credential of the model; then `extra`, which the host sets itself.
+    `env.pass`), never a credential of the model; then `extra`, which the host sets itself. Nobody can
+    answer such a process, so git takes messages as they stand and asks for no password.
     """
     source = os.environ if environ is None else environ
     allowed = (LISTED | set(passed)) - CREDENTIALS
     kept = {name: value for name, value in source.items() if name in allowed or name.lower() in PROXIES}
-    return kept | dict(extra or {})
+    return {**UNASKED, **kept, **(extra or {})}
 
 
 def end_group(group: int, clock: Clock, *, patience_seconds: float = PATIENCE_SECONDS) -> bool:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordination.child import tool_environment
+from coordination.child import UNASKED, tool_environment
 
 if TYPE_CHECKING:
     import pytest
@@ -34,11 +34,14 @@ def test_a_tool_sees_what_is_listed_and_nothing_else() -> None:
         "TMPDIR",
         "HTTPS_PROXY",
         "no_proxy",
+        *UNASKED,
     }
 
 
 def test_a_person_may_pass_more() -> None:
     assert tool_environment(environ=PERSONS, passed=["MY_SETTING"])["MY_SETTING"] == "1"
+    editor = {"GIT_EDITOR": "my-editor"}
+    assert tool_environment(environ=editor, passed=["GIT_EDITOR"])["GIT_EDITOR"] == "my-editor"
 
 
 def test_credentials_of_the_model_never_pass() -> None:

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from coordination.child import tool_environment
 from harness.tool import NoWorkingDirectory, ToolFailure
 from harness.tools.shell import BoundedOutput, ShellLimits, bash_tool, run_process
 from tests.support.tools import call, context, pool, run, settle
@@ -64,8 +65,19 @@ def waiting_input() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("waiting_input")
-def test_input_is_closed_whatever_this_process_has(tmp_path: Path) -> None:
+def test_input_is_closed_whatever_this_process_has(tmp_path: Path) -> None:  # S44
     assert run(BASH, context(tmp_path), command="timeout 2 cat; echo $?") == "0"
+
+
+@pytest.mark.usefixtures("waiting_input")
+def test_a_commit_without_a_message_ends_at_once(tmp_path: Path) -> None:  # S44
+    who = {"TERM": "xterm", "HOME": str(tmp_path), "GIT_AUTHOR_NAME": "a", "GIT_COMMITTER_NAME": "a"}
+    where = context(tmp_path, **tool_environment({**who, "EMAIL": "a@example.org"}))
+    commit = "git init --quiet . && timeout 4 git commit --quiet --allow-empty; echo $?"
+    assert run(BASH, where, command=commit).splitlines()[-2:] == [
+        "Aborting commit due to empty commit message.",
+        "1",
+    ]
 
 
 def test_a_command_that_runs_too_long_is_killed_and_its_output_kept(tmp_path: Path) -> None:
