@@ -119,7 +119,7 @@ def processes_with(word: str) -> list[psutil.Process]:
     ]
 
 
-async def until(condition: Callable[[], object], seconds: float = 10) -> None:
+async def until(condition: Callable[[], object], seconds: float = 30) -> None:
     """The condition holds, or the test fails."""
     with anyio.fail_after(seconds):
         while not condition():  # noqa: ASYNC110 - what it waits for is another process

@@ -55,7 +55,7 @@ class Host:
         place = self.place / name
         place.mkdir()
         with await self.link(name) as link:
-            async with agent(place, *self.servers, shared=link) as one:
+            async with agent(place, *self.servers, shared=link, connect_seconds=90) as one:
                 yield one
 
     @property
