@@ -71,6 +71,14 @@ class Refusal:
         return f"[{self.gate}/{self.reason}] {self.text}"
 
 
+@dataclass(frozen=True)
+class Amended:
+    """A call that may pass, but not as it was asked for."""
+
+    input: dict[str, Any]  # judged anew by every other gate
+    remark: str = ""  # for the model, behind the result
+
+
 class OutputFiles(Protocol):
     """Where text goes that is too long for the conversation."""
 
@@ -156,7 +164,7 @@ class Guard(Protocol):
         """How often it has waited for somebody so far: for a person, or for a hook."""
         ...
 
-    async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:
+    async def check(self, call: ToolCall, tool: Tool) -> Refusal | Amended | None:
         """None lets the call pass. An exception refuses it."""
         ...
 

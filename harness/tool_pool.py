@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import logging
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,6 +15,7 @@ from coordination.errors import TeamError
 from harness.hooks.events import Event
 from harness.hooks.outcome import Says
 from harness.input_schema import InputSchema
+from harness.model import ToolUse
 from harness.preview import preview
 from harness.tool import Effect, Refusal
 
@@ -21,12 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from harness.hooks.hook_set import HookSet
-    from harness.tool import Guard, Output, Record, Tool, ToolCall, ToolContext
+    from harness.tool import Amended, Guard, Output, Record, Tool, ToolCall, ToolContext
 
 P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
+AMENDS = "hook"  # the gate that may change a call, which the others then judge anew
 ASKED_AGAIN = frozenset({"plan", "lease"})  # may have changed while a guard waited for somebody
 SIDE_BY_SIDE = 8  # reads of one reply that run at once
 RUN = "run"  # the gate named in the result of a tool that ran and failed
@@ -184,22 +187,36 @@ class ToolPool:
         tool = self._tools.get(call.name)
         if tool is None:
             raise _Stopped(_unknown(call.name, self.names))
+        passed, remark = await self._let_pass(tool, call, self._guards)
+        output = await _bordered(RUN, tool.run, dict(passed.input), replace(self._context, call_id=call.id))
+        if isinstance(output, str):
+            return output + remark + await self._remarks(passed, output)
+        return replace(output, text=output.text + remark + await self._remarks(passed, output.text))
+
+    async def _let_pass(self, tool: Tool, call: ToolCall, guards: Sequence[Guard]) -> tuple[ToolCall, str]:
+        """The call as it may run, and what the model is to know of that."""
         refusal = await _bordered("semantic", self._examine, tool, call)
         if refusal is not None:
             raise _Stopped(refusal)
-        await self._pass(call, tool)
-        output = await _bordered(RUN, tool.run, dict(call.input), replace(self._context, call_id=call.id))
-        if isinstance(output, str):
-            return output + await self._remarks(call, output)
-        return replace(output, text=output.text + await self._remarks(call, output.text))
+        waits = self._waits()
+        amended = await _ask(guards, call, tool)
+        if self._waits() > waits:  # meanwhile these may have changed
+            await _ask([guard for guard in guards if guard.gate in ASKED_AGAIN], call, tool)
+        if amended is None:
+            return call, ""
+        remark = f"\n{amended.remark}" if amended.remark else ""
+        if amended.input == call.input:
+            return call, remark
+        others = [guard for guard in guards if guard.gate != AMENDS]
+        passed, more = await self._let_pass(
+            tool, ToolUse(id=call.id, name=call.name, input=amended.input), others
+        )
+        self._tell("input_changed", call, gate=AMENDS)
+        return passed, f"\n{_changed(passed)}{remark}{more}"
 
-    async def _pass(self, call: ToolCall, tool: Tool) -> None:
-        """All guards let the call pass; some twice, when others had to wait meanwhile. Raises _Stopped."""
-        others = [guard for guard in self._guards if guard.gate not in ASKED_AGAIN]
-        waits = sum(guard.waits for guard in others)
-        await _ask(self._guards, call, tool)
-        if sum(guard.waits for guard in others) > waits:
-            await _ask([guard for guard in self._guards if guard.gate in ASKED_AGAIN], call, tool)
+    def _waits(self) -> int:
+        """How often the guards that are asked once have waited for somebody."""
+        return sum(guard.waits for guard in self._guards if guard.gate not in ASKED_AGAIN)
 
     async def _remarks(self, call: ToolCall, text: str) -> str:
         """What the person's hooks have to say of a call that ran; no fault there takes its result away."""
@@ -246,12 +263,15 @@ class ToolPool:
             logger.warning("no event for %s: %s", call.name, error, extra={"action": "event_lost"})
 
 
-async def _ask(guards: Sequence[Guard], call: ToolCall, tool: Tool) -> None:
-    """Every one of them lets the call pass. Raises _Stopped."""
+async def _ask(guards: Sequence[Guard], call: ToolCall, tool: Tool) -> Amended | None:
+    """Every one of them lets the call pass, the last that amends it with what it says. Raises _Stopped."""
+    amended = None
     for guard in guards:
-        refusal = await _bordered(guard.gate, guard.check, call, tool)
-        if refusal is not None:
-            raise _Stopped(refusal)
+        verdict = await _bordered(guard.gate, guard.check, call, tool)
+        if isinstance(verdict, Refusal):
+            raise _Stopped(verdict)
+        amended = verdict or amended
+    return amended
 
 
 async def _bordered(gate: str, step: Callable[P, Awaitable[T]], *args: P.args, **named: P.kwargs) -> T:
@@ -267,6 +287,10 @@ async def _bordered(gate: str, step: Callable[P, Awaitable[T]], *args: P.args, *
 
 def _result(call: ToolCall, content: str | list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call.id, "content": content}
+
+
+def _changed(call: ToolCall) -> str:
+    return f"[hook/changed] a hook of the person changed the input to {json.dumps(call.input)}"
 
 
 def _unknown(name: str, known: list[str]) -> Refusal:

@@ -80,3 +80,13 @@ def known_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> dict[str, 
     if isinstance(path, str) and not path.startswith("/") and cwd:
         known["file_path"] = f"{cwd}/{path}"
     return known
+
+
+def own_input(tool: str, known: Mapping[str, Any], cwd: str) -> dict[str, Any]:
+    """The other way round: what a script made of the arguments, under our own names."""
+    names = {theirs: ours for ours, theirs in _FIELDS.get(tool, {}).items()}
+    own = {names.get(name, name): value for name, value in known.items()}
+    path = own.get("path")
+    if "path" in names.values() and isinstance(path, str) and cwd:
+        own["path"] = path.removeprefix(f"{cwd}/")
+    return own

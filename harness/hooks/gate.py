@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.hooks.events import OF_CALLS, Event
 from harness.hooks.outcome import Outcome, Says
 from harness.permissions.canonical import question_of
 from harness.permissions.guard import DENIED, NOBODY
-from harness.tool import Refusal
+from harness.tool import Amended, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from harness.hooks.hook_set import HookSet
     from harness.permissions.guard import Approver
@@ -30,20 +30,21 @@ class HookGate:
         self._approver = approver
         self._task = task
 
-    async def check(self, call: ToolCall, tool: Tool) -> Refusal | None:
+    async def check(self, call: ToolCall, tool: Tool) -> Refusal | Amended | None:
         self.waits += self._hooks.is_any
         outcome = await self._hooks.on_tool(Event.PRE_TOOL_USE, tool.name, call.input)
+        given = call.input if outcome.updated is None else dict(outcome.updated)
+        amended = Amended(given, outcome.context) if outcome.context or given != call.input else None
         if outcome.says is Says.PASS and tool.name in OF_CALLS:
-            outcome = await self._hooks.on(OF_CALLS[tool.name], **self._of_team(call))
+            outcome = await self._hooks.on(OF_CALLS[tool.name], **self._of_team(given))
         if outcome.says is Says.ASK:
-            return await self._ask(call, tool, outcome)
+            return await self._ask(given, tool, outcome) or amended
         if outcome.says is Says.PASS:
-            return None
+            return amended
         reason = "hook_failed" if outcome.says is Says.FAIL else "blocked"
         return Refusal(self.gate, reason, outcome.reason)
 
-    def _of_team(self, call: ToolCall) -> dict[str, object]:
-        given = call.input
+    def _of_team(self, given: Mapping[str, Any]) -> dict[str, object]:
         return {
             "task_id": given.get("task_id") or self._task(),
             "task_subject": given.get("subject"),
@@ -52,8 +53,8 @@ class HookGate:
             "summary": given.get("summary"),
         }
 
-    async def _ask(self, call: ToolCall, tool: Tool, outcome: Outcome) -> Refusal | None:
-        answer = await self._approver.answer(question_of(tool.name, call.input, why=outcome.reason))
+    async def _ask(self, given: Mapping[str, Any], tool: Tool, outcome: Outcome) -> Refusal | None:
+        answer = await self._approver.answer(question_of(tool.name, given, why=outcome.reason))
         if answer.allowed:
             return None
         text = NOBODY.format(why=outcome.reason) if answer.reason == "nobody_to_ask" else None

@@ -15,7 +15,7 @@ from anyio import to_thread
 from coordination import layout
 from coordination.child import unconfined
 from coordination.errors import TeamError
-from harness.hooks.events import Event, known_input, known_name
+from harness.hooks.events import Event, known_input, known_name, own_input
 from harness.hooks.outcome import Outcome, Says, outcome_of
 from harness.tools.shell import run_process
 
@@ -105,7 +105,10 @@ class HookSet:
             "tool_input": known_input(tool, arguments, self._cwd()),
             **({} if response is None else {"tool_response": response}),
         }
-        return await self._ask(event, fields, tool)
+        outcome = await self._ask(event, fields, tool)
+        if outcome.updated is None:
+            return outcome
+        return replace(outcome, updated=own_input(tool, outcome.updated, self._cwd()))
 
     async def on(self, event: Event, **fields: object) -> Outcome:
         """What the hooks say of something that is no call of a tool."""
@@ -114,10 +117,13 @@ class HookSet:
     async def _ask(self, event: Event, fields: Mapping[str, object], tool: str) -> Outcome:
         context: list[str] = []
         asks: Outcome | None = None
+        updated: Mapping[str, Any] | None = None
         for hook in self._hooks:
             if hook.event is not event or not hook.is_about(tool):
                 continue
             outcome = await self._run(hook, fields)
+            if outcome.updated is not None:  # the hooks behind it judge what would run now
+                updated, fields = outcome.updated, {**fields, "tool_input": outcome.updated}
             context += [outcome.context] if outcome.context else []
             if outcome.says is not Says.PASS or outcome.reason:
                 self._tell(hook, outcome, tool)
@@ -125,7 +131,7 @@ class HookSet:
                 return replace(outcome, reason=f"{hook}: {outcome.reason}")
             if outcome.says is Says.ASK and asks is None:
                 asks = replace(outcome, reason=f"{hook}: {outcome.reason}")
-        return replace(asks or Outcome(), context="\n".join(context))
+        return replace(asks or Outcome(), context="\n".join(context), updated=updated)
 
     async def _run(self, hook: Hook, fields: Mapping[str, object]) -> Outcome:
         told = {**self._always(hook.event), **fields}

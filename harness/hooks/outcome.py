@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.hooks.events import GUARDING, Event
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BLOCKS = 2  # exit code; its stderr is the reason
 
@@ -28,6 +31,7 @@ class Outcome:
     says: Says = Says.PASS
     reason: str = ""
     context: str = ""  # for the model
+    updated: Mapping[str, Any] | None = None  # what the call shall be made with, in the words of scripts
 
 
 def outcome_of(event: Event, status: int | None, out: str, err: str) -> Outcome:
@@ -63,12 +67,13 @@ def _from_json(event: Event, said: dict[str, Any]) -> Outcome:
     decision = own.get("permissionDecision") or said.get("decision")
     if said.get("continue") is False:
         decision, reason = "deny", _text(said.get("stopReason")) or reason
-    if "updatedInput" in own:
-        return _failed(event, "wants to change the input, which no hook may do here; let it deny instead")
+    updated = own.get("updatedInput") if event is Event.PRE_TOOL_USE else None
+    if updated is not None and not isinstance(updated, dict):
+        return _failed(event, "printed an updatedInput that is no object")
     if decision not in _DECISIONS:
         return _failed(event, f"printed a decision that nobody knows: {decision!r}")
     says = _DECISIONS[decision]
-    return Outcome(says, "" if says is Says.PASS else reason or "it gave no reason", context)
+    return Outcome(says, "" if says is Says.PASS else reason or "it gave no reason", context, updated)
 
 
 _DECISIONS: dict[str | None, Says] = {

@@ -43,9 +43,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # orchestrator/trusting, coordination/own_files).
 # Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
 # A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
+# A hook may change the input of a call, which is judged anew (harness/hooks, tool_pool).
 PACKAGES = {
     "coordination": 8635,
-    "harness": 17485,
+    "harness": 17548,
     "workspace": 4937,
     "agent_worker": 1968,
     "orchestrator": 10145,

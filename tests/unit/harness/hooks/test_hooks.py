@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,10 @@ from harness.hooks.hook_set import HookSet, Surroundings
 from harness.hooks.outcome import Outcome, Says
 from harness.hooks.turn import TurnHooks
 from harness.loop import Incoming
+from harness.permissions.guard import PermissionGuard
 from harness.permissions.questions import Answer
+from harness.permissions.rules import parse_rules
+from harness.permissions.ruling import Policy
 from harness.settings import Settings
 from harness.tool_pool import ToolPool
 from tests.support.tools import LIMITS, Person, Trail, call, context, noted_tool
@@ -52,13 +56,15 @@ class Project:
         )
         return HookSet(hooks_of(self.raw), where, context=context(self.tree), record=self.trail)
 
-    def calls(self, name: str, /, **arguments: Any) -> str:
-        """The result of a call, behind the gate of hooks."""
+    def calls(self, name: str, /, *, rules: bool = False, **arguments: Any) -> str:
+        """The result of a call, behind the gate of hooks and with `rules` that of permissions."""
         hooks = self.hooks
         tools = [*workspace_tools(Settings(), None), noted_tool([], "create_task")]
+        policy = Policy(rules=parse_rules(allow=["bash"], ask=(), deny=()))
+        guard = PermissionGuard(policy, lambda: self.tree, self.person, root=self.checkout)
         over = ToolPool(
             tools,
-            [HookGate(hooks, self.person, task=lambda: "task_00000001")],
+            [*([guard] if rules else []), HookGate(hooks, self.person, task=lambda: "task_00000001")],
             context=replace(context(self.tree)),
             record=self.trail,
             limits=LIMITS,
@@ -125,7 +131,7 @@ def test_exit_code_2_blocks_and_its_stderr_is_the_reason(project: Project) -> No
         ({"decision": "approve"}, "hi"),
         ({}, "hi"),
         ({"hookSpecificOutput": {"permissionDecision": "perhaps"}}, "[hook/hook_failed]"),
-        ({"hookSpecificOutput": {"updatedInput": {"command": "rm x"}}}, "[hook/hook_failed]"),
+        ({"hookSpecificOutput": {"updatedInput": "rm x"}}, "[hook/hook_failed]"),
     ],
 )
 def test_a_decision_in_json_tightens_and_never_loosens(
@@ -133,6 +139,42 @@ def test_a_decision_in_json_tightens_and_never_loosens(
 ) -> None:
     project.hook(Event.PRE_TOOL_USE, f"echo '{json.dumps(said)}'")
     assert project.calls("bash", command="echo hi").startswith(begins)
+
+
+def says(**own: Any) -> str:
+    return f"echo {shlex.quote(json.dumps({'hookSpecificOutput': own}))}"
+
+
+def test_a_hook_may_change_the_input_and_the_model_is_told(project: Project) -> None:
+    project.hook(Event.PRE_TOOL_USE, says(permissionDecision="allow", updatedInput={"command": "echo ho"}))
+    assert project.calls("bash", command="echo hi") == (
+        'ho\n[hook/changed] a hook of the person changed the input to {"command": "echo ho"}'
+    )
+    assert [event["action"] for event in project.trail.events] == ["input_changed", "tool_ran"]
+
+
+def test_a_changed_input_has_the_names_of_scripts(project: Project) -> None:
+    updated = {"file_path": f"{project.tree}/b.txt", "content": "y"}
+    project.hook(Event.PRE_TOOL_USE, says(updatedInput=updated), "Write")
+    project.calls("write_file", path="a.txt", content="x")
+    assert [path.name for path in project.tree.iterdir()] == ["b.txt"]
+
+
+def test_a_changed_input_is_judged_anew_by_schema_rules_and_later_hooks(project: Project) -> None:
+    project.hook(Event.PRE_TOOL_USE, says(updatedInput={"command": "echo ho", "loud": True}))
+    assert project.calls("bash", command="echo hi").startswith("[schema/")
+    project.raw.clear()
+    project.hook(Event.PRE_TOOL_USE, says(updatedInput={"command": "rm -rf /"}))
+    assert project.calls("bash", command="echo hi", rules=True).startswith("[permission/")
+    project.raw.clear()
+    project.hook(Event.PRE_TOOL_USE, says(updatedInput={"command": "echo ho"}))
+    project.hook(Event.PRE_TOOL_USE, "grep -q 'echo ho' && { echo 'no ho' >&2; exit 2; }; exit 0")
+    assert project.calls("bash", command="echo hi").endswith("no ho")
+
+
+def test_context_of_a_hook_stands_behind_the_result(project: Project) -> None:
+    project.hook(Event.PRE_TOOL_USE, says(additionalContext="mind the gap"))
+    assert project.calls("bash", command="echo hi") == "hi\nmind the gap"
 
 
 def test_a_hook_that_asks_is_answered_by_the_person(project: Project) -> None:
