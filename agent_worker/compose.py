@@ -68,7 +68,7 @@ class Teammate:
         self._shutdown = Shutdown(self._beside, me=self.bearer)
         self._workplace = Workplace(
             team,
-            Git(team.repository),
+            Git(team.repository).pinned(),
             settings,
             stopping=lambda: self._shutdown.asked,
             stopping_checks=self._must_stop_checks,

@@ -198,7 +198,7 @@ def open_goal(  # noqa: PLR0913 - what a run is made of, by name
     )
     digests = catalogs.pin(team.directory) | pin_policy(team.directory, settings)
     run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=digests)
-    return Opened(stores=stores, git=git, term=term, run=run)
+    return Opened(stores=stores, git=git.pinned(), term=term, run=run)
 
 
 def _refuse_open_run(stores: Stores) -> None:
@@ -231,7 +231,7 @@ def open_again(team: Team, git: Git, settings: Settings, *, catalogs: Catalogs) 
         raise TasksNeverMade(run=run.id)
     digests = catalogs.pin(team.directory) | pin_policy(team.directory, settings)
     run = stores.runs.update(run.id, digests=digests)
-    return Opened(stores=stores, git=git, term=term, run=run)
+    return Opened(stores=stores, git=git.pinned(), term=term, run=run)
 
 
 def known_checks(settings: Settings, tasks: Sequence[PlannedTask]) -> dict[str, str]:

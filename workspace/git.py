@@ -16,6 +16,7 @@ from coordination.errors import TeamError
 from coordination.json_form import scrub
 from workspace.git_directory import locate, registered
 from workspace.git_locks import LockWatch
+from workspace.git_pins import GitPins
 from workspace.git_settings import SETTINGS, as_environment, host_environment, neutral
 
 if TYPE_CHECKING:
@@ -93,16 +94,31 @@ class Git:
     """Git on one checkout: the repository that was given, or with `at` a worktree of it."""
 
     def __init__(
-        self, repository: Path, *, clock: Clock | None = None, place: GitDirectory | None = None
+        self,
+        repository: Path,
+        *,
+        clock: Clock | None = None,
+        place: GitDirectory | None = None,
+        pins: GitPins | None = None,
     ) -> None:
-        """Raises NotARepository, GitMissing."""
+        """With `pins` every command looks first whether they hold. Raises NotARepository, GitMissing."""
+        self._pins = pins
         self.place = place or locate(repository)
         self._clock = clock or SystemClock()
         self._program = find_git(self.place.common.parent)
 
     def at(self, tree: Path) -> Git:
         """Git on a linked worktree. Raises WorktreeBroken when it is not one of this repository."""
-        return Git(tree, clock=self._clock, place=registered(self.place.common, tree))
+        place = registered(self.place.common, tree)
+        return Git(tree, clock=self._clock, place=place, pins=self._pins)
+
+    def pinned(self) -> Git:
+        """The same, but no command runs once the repository's configuration or hooks have changed.
+
+        Such a command raises GitChanged.
+        """
+        pins = GitPins(self.place.common)
+        return Git(self.place.tree, clock=self._clock, place=self.place, pins=pins)
 
     def run(
         self,
@@ -214,6 +230,8 @@ class Git:
     def _patiently(
         self, arguments: tuple[str, ...], given: Given, settings: Mapping[str, str], extra: Mapping[str, str]
     ) -> _Ended:
+        if self._pins:
+            self._pins.check()
         watch = LockWatch(self.place.common, self._clock)
         pause = FIRST_PAUSE_SECONDS
         while True:

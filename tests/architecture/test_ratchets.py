@@ -47,8 +47,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "coordination": 8635,
     "harness": 17548,
-    "workspace": 4937,
-    "agent_worker": 1968,
+    "workspace": 5035,
+    "agent_worker": 1970,
     "orchestrator": 10145,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on

@@ -37,9 +37,16 @@ _OWN_ENVIRONMENT = frozenset({"uv", "uvx", "poetry", "hatch", "pdm", "pipenv", "
 # Printed after a mark, since a sitecustomize may print as well. Works with any Python 3.
 _MARK = "leadhand-probe:"
 _QUESTION = f"""
-import importlib.util as u, json, sys
+import sys
+if sys.path[:1] == ['']:
+    del sys.path[0]  # no file of the tree is a module of ours
+import importlib.util as u, json
+try:
+    from importlib import metadata
+except ImportError:
+    metadata = None
 first, names = sys.argv[1:2], sys.argv[2:]
-sys.path[:1] = [p for p in first[0].split('\\n') if p]
+sys.path[:0] = [p for p in first[0].split('\\n') if p]
 found = {{}}
 for name in names:
     try:
@@ -50,7 +57,6 @@ for name in names:
         found[name] = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
 urls = {{}}
 try:
-    from importlib import metadata
     owners = metadata.packages_distributions()
     for name in found:
         for owner in owners.get(name, ()):
