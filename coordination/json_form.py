@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def scrub(text: str) -> str:
@@ -13,14 +16,19 @@ def scrub(text: str) -> str:
 
 
 def scrubbed(value: Any) -> Any:  # noqa: ANN401 - raw JSON
-    """The value with every text in it, keys included, as `scrub` leaves it."""
+    """The value with every text in it as `scrub` leaves it."""
+    return with_texts(value, scrub)
+
+
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - raw JSON
+    """The value with every text in it changed; keys are only made fit for a file."""
     match value:
         case str():
-            return scrub(value)
+            return change(value)
         case dict():
-            return {scrub(str(key)): scrubbed(item) for key, item in value.items()}
+            return {scrub(str(key)): with_texts(inner, change) for key, inner in value.items()}
         case list() | tuple():
-            return [scrubbed(item) for item in value]
+            return [with_texts(inner, change) for inner in value]
         case _:
             return value
 

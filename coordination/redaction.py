@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from coordination.json_form import with_texts
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 SHORTEST_SECRET = 6  # replacing shorter ones would tear ordinary text
 REDACTED = "[redacted]"
@@ -31,21 +33,3 @@ class Redactor:
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
         return text
-
-
-def with_texts(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - raw JSON
-    """The value with every text in it changed; keys are only made fit for a file."""
-    match value:
-        case str():
-            return change(value)
-        case dict():
-            return {without_surrogates(key): with_texts(inner, change) for key, inner in value.items()}
-        case list() | tuple():
-            return [with_texts(inner, change) for inner in value]
-        case _:
-            return value
-
-
-def without_surrogates(text: str) -> str:
-    """The text without lone surrogates, which no UTF-8 file can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")

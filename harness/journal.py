@@ -10,7 +10,8 @@ import msgspec
 from coordination.append_file import AppendFile
 from coordination.clock import Clock, iso
 from coordination.errors import StateUnwritable
-from coordination.redaction import Redactor, with_texts, without_surrogates
+from coordination.json_form import json_object, scrubbed
+from coordination.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,17 +86,10 @@ def _encoded(line: Line) -> tuple[Line, bytes]:
     try:
         return line, msgspec.json.encode(line)
     except UnicodeEncodeError:
-        line = with_texts(line, without_surrogates)
+        line = scrubbed(line)
         return line, msgspec.json.encode(line)
 
 
 def _decode(raw: bytes) -> Line | None:
-    if not raw.strip():
-        return None
-    try:
-        line = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if not isinstance(line, dict) or not isinstance(line.get("n"), int) or "kind" not in line:
-        return None
-    return line
+    line = json_object(raw)
+    return line if line and isinstance(line.get("n"), int) and "kind" in line else None
