@@ -21,21 +21,27 @@ if TYPE_CHECKING:
 
 def status(stores: Stores) -> dict[str, Any]:
     """The newest run, its tasks, the members and the open questions, for programs and `render`."""
-    runs = stores.runs.all()
-    run = stores.runs.open_run() or (runs[-1] if runs else None)
-    tasks = stores.tasks.all(run.id) if run else []
-    paused = stores.pauses.state()
     return {
         "team": stores.team.id,
         "root": str(stores.team.root),
         "lead": _lead(stores),
-        "paused": paused.to_json() if paused and paused.paused else None,
-        "run": _run(run),
-        "tasks": _board(tasks),
-        "members": [_member(stores, member) for member in stores.roster.all()],
-        "questions": [_question(asked) for asked in open_questions(stores)],
+        **at_work(stores),
         "problems": stores.tasks.problems,
         "differences": [difference.what for difference in differences(stores)],
+    }
+
+
+def at_work(stores: Stores) -> dict[str, Any]:
+    """Of these facts what a look each second may cost: the run, its tasks, members and questions."""
+    runs = stores.runs.all()
+    run = stores.runs.open_run() or (runs[-1] if runs else None)
+    paused = stores.pauses.state()
+    return {
+        "paused": paused.to_json() if paused and paused.paused else None,
+        "run": _run(run),
+        "tasks": _board(stores.tasks.all(run.id) if run else []),
+        "members": [_member(stores, member) for member in stores.roster.all()],
+        "questions": [_question(asked) for asked in open_questions(stores)],
     }
 
 

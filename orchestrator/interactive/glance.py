@@ -11,7 +11,7 @@ WIDTH = 200
 
 
 def glance(facts: Mapping[str, Any], lead: str) -> str:
-    """One line from the facts of `status`, and what the lead itself does."""
+    """One line from the facts of `at_work`, and what the lead itself does."""
     tasks = facts["tasks"]
     done = sum(task["status"] == "completed" for task in tasks)
     parts = [f"lead {lead}", *(_member(member, tasks) for member in facts["members"] if _is_here(member))]

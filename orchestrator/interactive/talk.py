@@ -19,7 +19,7 @@ from orchestrator.interactive.person import Person
 from orchestrator.opening import open_again, open_goal
 from orchestrator.outcome import ExitCode
 from orchestrator.session import Session, prepared
-from orchestrator.status import status
+from orchestrator.status import at_work
 
 if TYPE_CHECKING:
     import click
@@ -43,7 +43,7 @@ class Talk:
     async def keep_glance(self, parts: LeadParts) -> None:
         """The status line says what the team does, for ever."""
         while True:
-            facts = await parts.behind(status, parts.background)
+            facts = await parts.behind(at_work, parts.background)
             self.person.glance = glance(facts, "waits for you" if self.person.is_waiting else "works")
             await anyio.sleep(GLANCE_SECONDS)
 
