@@ -29,6 +29,7 @@ THIRTY_TURNS = """
   - delay_seconds: 0.05
     call: {list_tasks: {}}
 """
+DIES_IN_A_TURN = 0.4  # of all leads; so fifty of them do not come to the end of thirty turns
 WORKS = """
   - when: {tools_called: ^$, system: role=teammate}
     call: {write_file: {path: a.py, content: a = 2}}
@@ -70,14 +71,22 @@ def comparable(messages: Messages) -> list[Any]:
 
 
 def lives_through(stage: Stage, kills: int, rng: random.Random) -> Conversation:
-    """The conversation at the end of a run whose lead is killed so often at random moments."""
+    """The conversation at the end of a run whose lead is killed so often at random moments.
+
+    Some die while they begin, the others in the first turn after that: around the reply of the model,
+    its line in the journal, the call, and the line with its result.
+    """
     for _ in range(kills):
         is_open = (stage.root / layout.TEAM_FILE).exists() and stage.stores.runs.open_run()
         command = stage.start("resume") if is_open else stage.start("run", "count", "--yes")
         stage.wait(lambda command=command: command.said("leads") > 0 or command.process.poll() is not None)
-        stage.pause(rng.uniform(0, 0.6))
-        if command.process.poll() is not None:
-            break
+        if rng.random() < DIES_IN_A_TURN:
+            so_far = len(stage.events("model_call"))
+            stage.wait(lambda so_far=so_far: len(stage.events("model_call")) > so_far, "a turn")
+            stage.pause(rng.uniform(0, 0.1))
+        else:
+            stage.pause(rng.uniform(0, 0.6))
+        assert command.process.poll() is None, "the run was over before all kills were done"
         command.signal(signal.SIGKILL)
         command.process.wait()
     if stage.stores.runs.open_run():
