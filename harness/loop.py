@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anyio import CancelScope, to_thread
 
 from coordination.usage import Usage
-from harness.context.conversation import TODO_TOOL, Conversation
+from harness.context.conversation import Conversation
 from harness.context.messages import open_calls, unknown_outcomes
+from harness.context.reminder import cut_off, with_results
 from harness.limits import LimitReached
 from harness.model import Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
 from harness.turn import Ended, Turn, TurnOutcome
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from harness.request_cost import RequestCost
 
 WINDOW_FULL = "model_context_window_exceeded"  # of a reply that ended because the window was full
-REMINDED_AFTER = 3  # batches of results without a todo list
-REMINDER = (
-    "<reminder>Bring your todo list up to date with todo_write if the work has several steps.</reminder>"
-)
 CONTINUATIONS = 2  # how often a reply that ran out of room is asked to go on
 GO_ON = "Your reply ran out of room. Go on exactly where it stopped, without repeating anything."
 CUT_CALL = (
@@ -147,7 +144,8 @@ class Agent:
 
     async def go_on(self, left: Conversation) -> None:
         """The conversation that another process left behind is this one's; its open calls are unknown."""
-        await self._write([("conversation", {"why": "goes on", **left.to_json()})])
+        owed = cut_off(left, self._pool.schemas)
+        await self._write([("conversation", {"why": "goes on", **left.to_json()}), *owed])
 
     async def note_todos(self, todos: list[dict[str, Any]]) -> None:
         """The todo list is durable."""
@@ -230,17 +228,11 @@ class Agent:
             results = [_cut_result(use) for use in uses]
         else:
             results = await self._pool.run(uses)
+        reminder = with_results(self.conversation, self._pool.schemas)
         mark = {"untrusted": self.distrusted[0]} if self.distrusted else {}
         self.distrusted.clear()
-        await self._write([("tool_results", {"content": results, **mark}), *self._reminder()])
+        await self._write([("tool_results", {"content": results, **mark}), *reminder])
         return not reply.is_cut and self._pool.ends_turn(uses, results)
-
-    def _reminder(self) -> list[tuple[str, dict[str, Any]]]:
-        """The word that comes once, with the third batch of results in a row without a look at the todos."""
-        has_todos = any(schema["name"] == TODO_TOOL for schema in self._pool.schemas)
-        is_third = self.conversation.rounds_without_todos == REMINDED_AFTER - 1
-        called = self.conversation.calls_todos
-        return [("reminder", {"text": REMINDER})] if has_todos and is_third and not called else []
 
     async def _asked_to_go_on(self, reply: Reply, turn: Turn) -> bool:
         if not reply.is_cut or turn.continuations >= CONTINUATIONS:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from harness.context.conversation import Conversation
+from harness.context.reminder import REMINDER
 from harness.journal import read
-from harness.loop import REMINDER, Incoming
+from harness.loop import Incoming
 from harness.tools.todo import todo_write
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, calls, says
 from tests.support.tools import call, pool
@@ -89,6 +90,20 @@ async def test_the_reminder_comes_once_with_the_third_batch(team: Any) -> None: 
     await under.agent.run([Incoming(text="go")])
     reminded = [REMINDER in str(request.messages[-1]) for request in under.model.requests]
     assert reminded == [False, False, False, True, False, False, False, False]
+
+
+@pytest.mark.parametrize("batches", [2, 3, 4])
+async def test_a_reminder_that_a_kill_cut_off_comes_when_another_process_goes_on(
+    team: Any, batches: int
+) -> None:
+    under = AgentUnderTest(team, FakeModel(*[calls("look")] * batches, says("done")), TodoPool())
+    await under.agent.run([Incoming(text="go")])
+    lines = list(read(team.directory, JOURNAL))
+    last = max(n for n, line in enumerate(lines) if line["kind"] == "tool_results")
+    left = Conversation.of(lines[:last])  # its calls are of unknown outcome
+    await under.agent.go_on(left)
+    assert str(under.agent.messages).count(REMINDER) == (batches > 2)
+    assert (REMINDER in str(under.agent.messages[-1])) == (batches == 3)
 
 
 async def test_a_look_at_the_todos_starts_the_count_again(team: Any) -> None:  # T100
