@@ -6,7 +6,8 @@ import json
 import os
 import socket
 import sys
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,13 @@ from harness.mcp.connection import State
 from orchestrator.cli.main import main
 from tests.support.mcp import Agent, agent, until
 from tests.support.repository import Repository
+from tests.support.sharing import host
+from tests.support.trust import trusts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from coordination.team_root import Team
 
 pytestmark = pytest.mark.anyio
 PLACE = Path(os.environ.get("LEADHAND_REAL_SERVERS", ".real")).resolve()
@@ -156,6 +161,7 @@ def test_check_tells_of_all_four(
 ) -> None:
     servers = {of.name: {"command": of.command, "args": list(of.args)} for of in all_four(tmp_path)}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    trusts(tmp_path)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         main(["mcp", "check", "--json"])
@@ -169,6 +175,46 @@ async def test_those_of_pypi_alone(tmp_path: Path) -> None:
     async with agent(tmp_path, *all_four(tmp_path)[2:], connect_seconds=60) as two:
         for name in ("git", "time"):
             assert "protocol 2026-" in await connected(two, name)
+
+
+@needs_npm
+@pytest.mark.parametrize(
+    ("kind", "transport", "path"),
+    [("", Transport.STDIO, ""), ("streamableHttp", Transport.HTTP, "mcp"), ("sse", Transport.SSE, "sse")],
+)
+async def test_two_agents_share_everything(
+    team: Team, tmp_path: Path, kind: str, transport: Transport, path: str
+) -> None:
+    async with AsyncExitStack() as stack:
+        server = stdio("far", NPM / "mcp-server-everything")
+        if kind:
+            port, _ = await stack.enter_async_context(listening(kind))
+            server = Server(name="far", transport=transport, url=f"http://127.0.0.1:{port}/{path}")
+        here = await stack.enter_async_context(host(team, tmp_path, replace(server, share=True)))
+        for name in ("alice", "bob"):
+            one = await stack.enter_async_context(here.agent(name))
+            await connected(one, "far")
+            assert "42" in await one.says("mcp__far__get-sum", a=20, b=22)
+            slow = await one.says("mcp__far__trigger-long-running-operation", duration=1, steps=2)
+            assert "verify_business" in slow
+            assert "mcp_progress" in [event["action"] for event in one.trail.events]
+        await until(lambda: len(here.calls("answered")) == 4)
+        assert {who for who, _ in here.calls("answered")} == {"alice", "bob"}
+
+
+async def test_two_agents_share_servers_of_the_present_protocol(team: Team, tmp_path: Path) -> None:
+    servers = [replace(of, share=True) for of in all_four(tmp_path)[2:]]
+    async with (
+        host(team, tmp_path, *servers) as here,
+        here.agent("alice") as alice,
+        here.agent("bob") as bob,
+    ):
+        for one in (alice, bob):
+            for name in ("git", "time"):
+                assert "protocol 2026-" in await connected(one, name)
+            told = await one.says("mcp__time__get_current_time", timezone="Europe/Vienna")
+            assert "verify_business" in told
+        await until(lambda: sorted(who for who, _ in here.calls("answered")) == ["alice", "bob"])
 
 
 def test_they_do_not_run_in_our_environment() -> None:
