@@ -190,7 +190,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = FAILED
         _check_digests(member, settings, given)
         with nullcontext(alone) if options.mcp_link is None else Link(options.mcp_link) as shared:
-            teammate = Teammate(team, member, settings, former)
+            first_key = given["first_key"] if given else None
+            teammate = Teammate(team, member, settings, former, first_key=first_key)
             teammate.shared = shared
             serve(teammate, member, settings)
     except TeamError as error:

@@ -47,8 +47,19 @@ if TYPE_CHECKING:
 class Teammate:
     """One teammate process, put together for the member that it came alive as."""
 
-    def __init__(self, team: Team, member: Member, settings: Settings, former: Member | None = None) -> None:
-        """`former` is the dead process of the same name that this one goes on for."""
+    def __init__(
+        self,
+        team: Team,
+        member: Member,
+        settings: Settings,
+        former: Member | None = None,
+        *,
+        first_key: str | None = None,
+    ) -> None:
+        """`former` is the dead process of the same name that this one goes on for.
+
+        `first_key` is the one that its lead handed to it; by hand it is looked up on this host.
+        """
         assert member.incarnation is not None
         self.bearer = layout.bearer(member.name, member.incarnation)
         self._team = team
@@ -62,29 +73,35 @@ class Teammate:
         self._pool: ToolPool | None = None
         self._extras: Extras | None = None
         self._mind: Mind | None = None
-        self.stores = open_stores(team, self.bearer)
+        self.stores = open_stores(team, self.bearer, first_key=first_key)
         self.stores.events.hide(settings.secrets())
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
         self._shutdown = Shutdown(self._beside, me=self.bearer)
-        self._workplace = Workplace(
-            team,
-            Git(team.repository).pinned(),
-            settings,
-            stopping=lambda: self._shutdown.asked,
-            stopping_checks=self._must_stop_checks,
-            sight=Sight(shown=[layout.outputs(self.bearer)], is_secret=is_secret),
-        )
-        self.keeper = LeaseKeeper(
-            Beat(team, self.bearer),
-            team.clock,
-            ttl_seconds=settings.lease_ttl_seconds,
-            progress_timeout_seconds=settings.progress_timeout_seconds,
-            is_held=self.stores.again().tasks.is_held,
-        )
+        self._workplace = self._make_workplace()
+        self.keeper = self._make_keeper()
         watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG, layout.PAUSE]
         self.wakeup = Wakeup(team, watched)
         self._run = self._present_run()
         self._post = Post(self.stores, member, settings)
+
+    def _make_workplace(self) -> Workplace:
+        return Workplace(
+            self._team,
+            Git(self._team.repository).pinned(),
+            self._settings,
+            stopping=lambda: self._shutdown.asked,
+            stopping_checks=self._must_stop_checks,
+            sight=Sight(shown=[layout.outputs(self.bearer)], is_secret=is_secret),
+        )
+
+    def _make_keeper(self) -> LeaseKeeper:
+        return LeaseKeeper(
+            Beat(self._team, self.bearer),
+            self._team.clock,
+            ttl_seconds=self._settings.lease_ttl_seconds,
+            progress_timeout_seconds=self._settings.progress_timeout_seconds,
+            is_held=self.stores.again().tasks.is_held,
+        )
 
     def worker(self) -> Worker:
         """The loop of this teammate, ready to run."""

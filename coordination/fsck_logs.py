@@ -12,13 +12,15 @@ from coordination import layout
 from coordination.background import JOB
 from coordination.errors import InvalidRecord, NewerFormat, NotRegularFile, StateUnreadable
 from coordination.finding import Finding, error, note, warning
+from coordination.keys import NAME as KEYS_NAME
+from coordination.keys import KeyRules
 from coordination.leadership import TermRules
 from coordination.member_rules import RESERVED
 from coordination.numbered_log import LogKind, NumberedLog, unseal
 from coordination.pause import PauseRules
 from coordination.profile import ProfileRules
 from coordination.records import MemberState, Status, Task
-from coordination.requests import REQUEST
+from coordination.requests import request_kind
 from coordination.roster import GONE, MEMBER
 from coordination.runs import RUN
 from coordination.schedule_rules import ENTRY, occurrence_kind
@@ -62,7 +64,7 @@ def inspect_logs(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
     directory = stores.team.directory
     for place in _places(stores, board):
         yield from _inspect(directory, place)
-    for kind, what in _THINGS:
+    for kind, what in _things(stores):
         yield from _foreign(directory, kind, what)
     for key in MEMBER.found(directory):
         if key in RESERVED:
@@ -74,14 +76,18 @@ def inspect_logs(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
             )
 
 
-_THINGS: tuple[tuple[LogKind[Any], str], ...] = (
-    (TASK, "no task has such an id"),
-    (REQUEST, "no question has such an id"),
-    (RUN, "no run has such an id"),
-    (ENTRY, "no schedule has such an id"),
-    (JOB, "no background command has such an id"),
-    (MEMBER, "no member has such a name, nor a beat"),
-)
+def _things(stores: Stores) -> tuple[tuple[LogKind[Any], str], ...]:
+    """The kinds of logs, and what a name is that is none of theirs."""
+    return (
+        (TASK, "no task has such an id"),
+        (request_kind(stores.team.id, stores.keys), "no question has such an id"),
+        (RUN, "no run has such an id"),
+        (ENTRY, "no schedule has such an id"),
+        (JOB, "no background command has such an id"),
+        (MEMBER, "no member has such a name, nor a beat"),
+    )
+
+
 _BEAT = re.compile(r".*~[0-9]+\.beat")
 
 
@@ -102,6 +108,7 @@ def _places(stores: Stores, board: TaskBoard) -> Iterator[_Place]:
         "pause/team": (layout.PAUSE, PauseRules()),
         "lead/terms": (layout.LEAD_LOG, TermRules()),
         LOG_NAME: (layout.GRAPH_LOG, GraphRules()),
+        KEYS_NAME: (layout.KEYS_LOG, KeyRules(stores.team.id, stores.keys.first)),
     }
     again: dict[str, Callable[[Any], Callable[[], object] | None]] = {
         LOG_NAME: lambda _: board.graph.begin_term,
@@ -111,7 +118,7 @@ def _places(stores: Stores, board: TaskBoard) -> Iterator[_Place]:
     }
     for name, (path, rules) in alone.items():
         yield _Place(log=NumberedLog(directory, path, name=name, rules=rules), say_again=again.get(name))
-    kinds: list[LogKind[Any]] = [kind for kind, _ in _THINGS]
+    kinds: list[LogKind[Any]] = [kind for kind, _ in _things(stores)]
     for kind in (*kinds, *map(occurrence_kind, ENTRY.found(directory))):
         for key in kind.found(directory):
             yield _Place(log=kind.open(directory, key), say_again=again.get(kind.name))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 TEAM_FILE = ".team/team.json"
 PROFILE_LOG = ".team/profile"
 LEAD_LOG = ".team/lead"
+KEYS_LOG = ".team/keys"
 GRAPH_LOG = ".tasks/graph"
 TASK_LOGS = ".tasks/log"
 TASKS = ".tasks"
@@ -42,7 +43,7 @@ CONSOLIDATED = ".memory/consolidated.json"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES, MEMORY)
 SECOND_LEVEL = (
-    *(PROFILE_LOG, LEAD_LOG, MEMBERS, REQUESTS, APPROVERS, RUNS, BACKGROUND, SCHEDULE, PAUSE),
+    *(PROFILE_LOG, LEAD_LOG, KEYS_LOG, MEMBERS, REQUESTS, APPROVERS, RUNS, BACKGROUND, SCHEDULE, PAUSE),
     *(EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED, SEEN_TOOLS),
     *(GRAPH_LOG, TASK_LOGS, READY),
 )

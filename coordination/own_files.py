@@ -8,6 +8,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import platformdirs
+
 from coordination.errors import StateUnwritable, TeamError
 
 if TYPE_CHECKING:
@@ -24,6 +26,11 @@ class OwnFileUnusable(TeamError):
     why: str
     exit_code = 2
     says = "{path}: {why}"
+
+
+def own_directory() -> Path:
+    """Where they lie: keys, answers, trust, settings."""
+    return platformdirs.user_config_path("leadhand")
 
 
 def read_own(path: Path) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,11 @@ import psutil
 from coordination.identity import ProcessIdentity
 
 UNKNOWN = "only"  # a pid namespace that the system does not have, or does not show
+
+
+def this_host() -> str:
+    """The name of this machine, as people and file names have it."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", platform.node()) or "host"
 
 
 @cache

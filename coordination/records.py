@@ -229,6 +229,16 @@ class Term(JsonRecord, frozen=True, kw_only=True):
     at: str = ""
 
 
+class AcceptedKey(JsonRecord, frozen=True, kw_only=True):
+    """A key of which the team takes decisions."""
+
+    public: str  # the public half, in hexadecimal
+    host: str = ""  # where the private half lies, for people
+    signed_by: int = 0  # number of the key that accepted it; 0 for the first, which accepts itself
+    signature: str = ""
+    at: str = ""
+
+
 class Request(JsonRecord, frozen=True, kw_only=True):
     """A question: record 1 of its log."""
 
@@ -245,6 +255,8 @@ class Request(JsonRecord, frozen=True, kw_only=True):
     secret_digest: str = ""  # SHA-256 of the asker's secret; its withdrawal shows the secret
     deadline_seconds: float | None = None
     default: Verdict = Verdict.DENY
+    key: int | None = None  # number of the key that signed it, where it is an order
+    signature: str | None = None
     term: int = 0
     at: str = ""
 

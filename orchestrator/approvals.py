@@ -10,8 +10,10 @@ from coordination.protocols import PERSON, Kind
 from coordination.records import Verdict
 from coordination.requests import AlreadyDecided
 from harness.permissions.answers import Answers, Scope, Standing, persons_directory
+from harness.settings import load_settings
 from harness.tool import ToolFailure
 from orchestrator.leading import review
+from workspace.sandbox.choice import is_forgery_proof
 
 if TYPE_CHECKING:
     from coordination.records import Decision, Request
@@ -71,6 +73,10 @@ class Approvals:
         self._stores = stores
         self.answers = answers or Answers(persons_directory(), stores.team.id)
 
+    def _is_proof(self) -> bool:
+        team = self._stores.team
+        return is_forgery_proof(load_settings(team.root).sandbox, team.repository)
+
     def open(self) -> list[Group]:
         """What waits for the person, oldest first, like ones together."""
         groups: dict[str, list[Request]] = {}
@@ -128,7 +134,7 @@ class Approvals:
             scope=str(scope),
             what=Group((question,)).what,
             reason=decision.reason,
-            forgery_proof=False,
+            forgery_proof=self._is_proof(),
         )
         if scope is Scope.ONCE:
             return

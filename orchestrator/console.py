@@ -60,6 +60,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "mcp_progress": "waits for {tool} of {server}: {progress}",
     "mcp_broker_lost": "sees that the process with the shared MCP servers has ended; agents connect again",
     "skill_loaded": "loads the skill {skill} ({source})",
+    "security": "passes over {request}/{number}, which was forged or came too late: {why}",
     "permission_asked": "needs your word for {tool}: {what} ({request})",
     "permission_unasked": "needs your word, but nobody can be asked: {tool}: {what}",
     "permission_decided": "decides on {request} of {asker}: {verdict} {reason}",

@@ -14,10 +14,16 @@ if TYPE_CHECKING:
     from harness.settings import Settings
 
 
-def handed_on(settings: Settings, catalogs: Catalogs, digests: Mapping[str, str]) -> dict[str, object]:
-    """The settings of this lead as a whole, and under which digests what it offers is pinned.
+def handed_on(
+    settings: Settings, catalogs: Catalogs, digests: Mapping[str, str], first_key: str | None
+) -> dict[str, object]:
+    """The settings of this lead, under which digests what it offers is pinned, and whose word counts.
 
     So nothing that is changed on disk later, by whomever, changes what a teammate may do.
     """
     variables = named_variables(catalogs.configured.values(), settings)
-    return {"settings": replace(settings, mcp_variables=variables).to_json(), "digests": dict(digests)}
+    return {
+        "settings": replace(settings, mcp_variables=variables).to_json(),
+        "digests": dict(digests),
+        "first_key": first_key,
+    }

@@ -115,7 +115,8 @@ class LeadParts:
         return TeamInbox(inbox, self.off_loop, self.journal, heard=self.plans.heard)
 
     def _supervisor(self) -> Supervisor:
-        given = handed_on(self.settings, self.catalogs, self.opened.run.digests)
+        first_key = self.stores.keys.first
+        given = handed_on(self.settings, self.catalogs, self.opened.run.digests, first_key)
         return Supervisor(
             self.background,
             LocalLauncher(),

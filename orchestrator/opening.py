@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.errors import TeamError
+from coordination.keys import Keyring
 from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.member_rules import InvalidMemberChange
@@ -96,6 +97,8 @@ def make_team(start: Path, team_directory: Path | None) -> tuple[Team, Git]:
     root.mkdir(parents=True, exist_ok=True)
     team = create_team(root, git.place.tree)
     agree_on_profile(team)
+    if (keys := Keyring(team)).first is None:
+        keys.establish()  # before anybody else can: who makes the team decides for it
     hide(git, root, layout.TOP_LEVEL)
     return team, git
 
@@ -175,8 +178,9 @@ def open_goal(  # noqa: PLR0913 - what a run is made of, by name
 ) -> Opened:
     """A new run with this goal, led by this process; it offers these catalogs.
 
-    Raises LeadAlive, RunOpen, UnknownCheckName, UnknownRole, RoleBroken.
+    Raises LeadAlive, RunOpen, UnknownCheckName, UnknownRole, RoleBroken, KeyNotAccepted.
     """
+    Keyring(team).establish()
     checks = known_checks(settings, tasks)
     catalogs.roles.check(task.role for task in tasks if task.role)
     _refuse_open_run(open_stores(team, PERSON))
@@ -214,8 +218,9 @@ def _refuse_open_run(stores: Stores) -> None:
 def open_again(team: Team, git: Git, settings: Settings, *, catalogs: Catalogs) -> Opened:
     """The open run, led by this process from now on; it offers these catalogs.
 
-    Raises LeadAlive, NothingToResume, TasksNeverMade.
+    Raises LeadAlive, NothingToResume, TasksNeverMade, and KeyNotAccepted before anything is written.
     """
+    Keyring(team).establish()
     if open_stores(team, PERSON).runs.open_run() is None:
         raise NothingToResume
     term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)

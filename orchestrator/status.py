@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from coordination import layout
+from coordination.events import EventTail
 from coordination.liveness import read_beat
 from coordination.process import known_dead, this_process
 from coordination.protocols import PERSON, Kind
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from coordination.records import Member, Run, Task
     from coordination.requests import RequestState
     from coordination.stores import Stores
+    from coordination.team_root import Team
 
 
 def status(stores: Stores) -> dict[str, Any]:
@@ -27,6 +29,7 @@ def status(stores: Stores) -> dict[str, Any]:
         "lead": _lead(stores),
         **at_work(stores),
         "problems": stores.tasks.problems,
+        "security": ignored(stores.team),
         "differences": [difference.what for difference in differences(stores)],
     }
 
@@ -43,6 +46,14 @@ def at_work(stores: Stores) -> dict[str, Any]:
         "members": [_member(stores, member) for member in stores.roster.all()],
         "questions": [_question(asked) for asked in open_questions(stores)],
     }
+
+
+def ignored(team: Team) -> list[str]:
+    """The records of questions that did not count, each once, as the processes of the team noticed them."""
+    events = EventTail(team.directory).read_new()
+    noticed = (event for event in events if event.get("action") == "security")
+    found = (f"{event.get('request')}/{event.get('number')}: {event.get('why')}" for event in noticed)
+    return list(dict.fromkeys(found))
 
 
 def open_questions(stores: Stores) -> list[RequestState]:
@@ -150,6 +161,7 @@ def render(facts: dict[str, Any]) -> str:
     lines += _rows("members", [_member_row(member) for member in facts["members"]])
     lines += _rows("open questions", [_question_row(question) for question in facts["questions"]])
     lines += _rows("problems", [f"{task}: {why}" for task, why in facts["problems"].items()])
+    lines += _rows("forged, late or outdated records that were passed over", facts["security"])
     lines += _rows(f"not what the run began with ({TAKE_UP})", facts["differences"])
     return "\n".join(lines)
 

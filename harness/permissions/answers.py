@@ -7,10 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
-import platformdirs
 
 from coordination.errors import TeamError
-from coordination.own_files import OwnFileUnusable, read_own, write_own
+from coordination.own_files import OwnFileUnusable, own_directory, read_own, write_own
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +49,7 @@ class NothingToForget(TeamError):
 
 def persons_directory() -> Path:
     """Where they lie: outside every repository, readable by this person alone."""
-    return platformdirs.user_config_path("leadhand") / "answers"
+    return own_directory() / "answers"
 
 
 class Answers:

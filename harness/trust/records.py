@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
-import platformdirs
 
 from coordination.errors import TeamError
-from coordination.own_files import OwnFileUnusable, read_own, write_own
+from coordination.own_files import OwnFileUnusable, own_directory, read_own, write_own
 from harness.trust.repository_files import RepositoryFiles
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class TrustRecords:
     """The records of this person on this machine."""
 
     def __init__(self, directory: Path | None = None) -> None:
-        self._directory = directory or platformdirs.user_config_path("leadhand") / "trust"
+        self._directory = directory or own_directory() / "trust"
 
     def seen(self, place: Place) -> RepositoryFiles | None:
         """The files as the person has seen them last; None where they never did. Raises OwnFileUnusable."""

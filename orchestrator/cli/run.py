@@ -10,7 +10,7 @@ import click
 
 from coordination.concealment import conceal
 from coordination.errors import UsageError
-from orchestrator.cli.shared import config_option, json_option, team_option
+from orchestrator.cli.shared import config_option, json_option, persons_stores, team_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,6 +125,14 @@ def _goal(goal: str | None, goal_file: Path | None, tasks_file: Path | None) -> 
     return goal.strip()
 
 
+def _look_only(team_directory: Path | None, *, as_json: bool) -> None:
+    """This host may not lead: it sees how the team stands, and no more."""
+    from orchestrator.status import render, status
+
+    if not as_json:
+        click.echo(render(status(persons_stores(team_directory))))
+
+
 @click.command()
 @click.option("--model", help="Model of the lead from now on (MODEL_ID).")
 @limit_options
@@ -146,6 +154,7 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
     team_directory: Path | None,
 ) -> int:
     """Go on with the open run as its next lead, from what is on disk."""
+    from coordination.keys import KeyNotAccepted
     from orchestrator.session import RunOptions, resume_run
 
     conceal()
@@ -163,7 +172,11 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
             **limit_flags(max_usd, max_tokens, max_minutes),
         },
     )
-    return resume_run(options)
+    try:
+        return resume_run(options)
+    except KeyNotAccepted:
+        _look_only(team_directory, as_json=as_json)
+        raise
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.shared import json_option, place_of, show, team_option
+from orchestrator.cli.shared import json_option, persons_stores, place_of, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,13 +19,18 @@ NOT_TRUSTED = 2
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Trust the files as they are, without a question.")
+@click.option("--key", metavar="KEY", help="Let the host with this key lead and decide too, as it asked for.")
 @json_option
 @team_option
-def trust(*, yes: bool, as_json: bool, team_directory: Path | None) -> int:
+def trust(*, yes: bool, key: str | None, as_json: bool, team_directory: Path | None) -> int:
     """Show what this repository would start, allow or tell agents; with your word it is used.
 
     The word holds for the files as they are: a change asks again. Exit code 2 while they are not trusted.
     """
+    if key is not None:
+        number = persons_stores(team_directory).keys.accept(key)
+        show({"key": number}, as_json, lambda: f"accepted as key {number}: its host may lead and decide now")
+        return 0
     from harness.settings import load_settings
     from harness.trust.records import Place, TrustRecords
     from orchestrator import trusting

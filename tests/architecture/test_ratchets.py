@@ -44,12 +44,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
 # A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
 # A hook may change the input of a call, which is judged anew (harness/hooks, tool_pool).
+# Decisions and orders are signed; keys are accepted by earlier keys (coordination/keys).
 PACKAGES = {
-    "coordination": 8635,
+    "coordination": 8966,
     "harness": 17548,
-    "workspace": 5035,
-    "agent_worker": 1970,
-    "orchestrator": 10145,
+    "workspace": 5045,
+    "agent_worker": 1991,
+    "orchestrator": 10188,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -9,12 +9,13 @@ import pytest
 import yaml
 
 from coordination.background import Job
+from coordination.keys import KeyRules, check_signature
 from coordination.mail_lines import Delivery
 from coordination.member_rules import MEMBER_TRANSITIONS
 from coordination.numbered_log import ENVELOPE, digest, pretty, seal, unseal
 from coordination.pause import Pause
 from coordination.profile import Profile, ProfileRules
-from coordination.records import Decision, Member, Message, Request, Run, Task, Term
+from coordination.records import AcceptedKey, Decision, Member, Message, Request, Run, Task, Term
 from coordination.schedule_rules import Entry, Occurrence
 from coordination.signing import verify
 from coordination.task_graph import GraphEntry
@@ -28,6 +29,8 @@ from orchestrator.cli.main import VERBS
 from orchestrator.tasks_file import load_tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coordination.records import JsonRecord
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -48,6 +51,7 @@ RECORDS: dict[str, type[JsonRecord]] = {
     "graph": GraphEntry,
     "member": Member,
     "lead": Term,
+    "team": AcceptedKey,
     "run": Run,
     "background": Job,
     "pause": Pause,
@@ -59,6 +63,7 @@ SECTIONS = {
     "Task graph": GraphEntry,
     "Member": Member,
     "Term": Term,
+    "Accepted key": AcceptedKey,
     "Run": Run,
     "Background command": Job,
     "Pause": Pause,
@@ -135,10 +140,28 @@ def test_the_profile_shown_is_accepted() -> None:
     assert rules.apply(None, record)[0] is Profile.LOCAL
 
 
+class KeyShown:
+    """The one key on the page."""
+
+    def __init__(self, public: str) -> None:
+        self._public = public
+
+    def check(self, document: Mapping[str, Any], number: int | None, signature: str | None) -> None:
+        assert number == 1
+        check_signature(self._public, document, signature)
+
+    def sign(self, document: Mapping[str, Any]) -> tuple[int, str]:
+        raise AssertionError(document)
+
+
 def test_the_decision_shown_answers_the_question_shown() -> None:
     bodies = {record_of(example): body_of(example) for example in RECORDS_SHOWN}
     question, decision = bodies[Request], Decision.from_json(bodies[Decision])
-    verify(Request.from_json(question), digest(question), decision)
+    (key,) = [example for example in SEALED if example["log"] == "team/keys"]
+    (team,) = [example["team"] for example in EXAMPLES if "team" in example]
+    record, rules = unseal("team/keys", 1, json.dumps(key).encode(), "the page"), KeyRules(team)
+    rules.check(None, record)
+    verify(team, Request.from_json(question), digest(question), decision, KeyShown(key["public"]))
 
 
 def test_the_examples_of_lines_are_a_message_and_its_delivery() -> None:

@@ -46,10 +46,21 @@ def _agreed() -> Path:
     return platformdirs.user_config_path("leadhand") / "without-sandbox" / socket.gethostname()
 
 
+def is_forgery_proof(configured: str, repository: Path) -> bool:
+    """True where no command of an agent can reach the key that signs decisions."""
+    try:
+        return choose(configured, repository) == BUBBLEWRAP
+    except SandboxMissing:
+        return False
+
+
 def in_words(sandbox: str, network: str) -> str:
     """What a person has to know of it, in one line."""
     if sandbox == OFF:
-        return "no sandbox: commands of agents run as you and reach the whole machine"
+        return (
+            "no sandbox: commands of agents run as you and reach the whole machine; your decisions are not "
+            "forgery-proof (docs/threat-model.md)"
+        )
     reach = {
         "all": "with the network",
         "setup": "without the network but for set-up",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import msgspec
 import pytest
 
 from coordination.errors import InvalidRecord
 from coordination.records import Decision, Request, Verdict
-from coordination.signing import secret_digest, verify
+from coordination.signing import Signatures, decision_document, secret_digest
+from coordination.signing import verify as verify_signed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 QUESTION = Request(
     id="req_00000001",
@@ -18,6 +24,30 @@ QUESTION = Request(
     secret_digest=secret_digest("open sesame"),
     term=3,
 )
+
+
+class Notary:
+    """Knows one key, 1, whose signature is the text of what it covers."""
+
+    def sign(self, document: Mapping[str, Any]) -> tuple[int, str]:
+        return 1, str(document)
+
+    def check(self, document: Mapping[str, Any], number: int | None, signature: str | None) -> None:
+        if (number, signature) != self.sign(document):
+            raise InvalidRecord(why="forged")
+
+
+NOTARY: Signatures = Notary()
+
+
+def signed(asked: Request, digest: str, made: Decision) -> Decision:
+    key, signature = NOTARY.sign(decision_document("team_1", asked, digest, made))
+    return msgspec.structs.replace(made, key=key, signature=signature)
+
+
+def verify(asked: Request, digest: str, made: Decision) -> None:
+    """As it is where whoever decides has signed."""
+    verify_signed("team_1", asked, digest, signed(asked, digest, made), NOTARY)
 
 
 def question(reviewer: str) -> Request:
@@ -77,10 +107,47 @@ def test_a_decision_about_another_text_does_not_count() -> None:
         verify(QUESTION, "another digest", decision("lead~3"))
 
 
-@pytest.mark.parametrize("forged", [{"signature": "c2lnbmVk"}, {"key": 1}])
-def test_a_signature_that_cannot_be_checked_does_not_count(forged: dict[str, object]) -> None:
-    with pytest.raises(InvalidRecord, match="key"):
-        verify(QUESTION, "digest", msgspec.structs.replace(decision("lead~3"), **forged))
+@pytest.mark.parametrize("by", ["lead~3", "person"])
+@pytest.mark.parametrize("forged", [{"signature": None}, {"key": None}, {"key": 2}, {"signature": "ab"}])
+def test_without_a_signature_that_fits_the_word_of_a_host_does_not_count(
+    by: str, forged: dict[str, object]
+) -> None:
+    made = msgspec.structs.replace(signed(QUESTION, "digest", decision(by)), **forged)
+    with pytest.raises(InvalidRecord, match="forged"):
+        verify_signed("team_1", QUESTION, "digest", made, NOTARY)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"verdict": Verdict.DENY}, {"by": "person"}, {"reason": "other"}, {"term": 4, "by": "lead~4"}]
+)
+def test_a_signature_covers_all_that_a_decision_says(changed: dict[str, object]) -> None:
+    made = msgspec.structs.replace(signed(QUESTION, "digest", decision("lead~3")), **changed)
+    with pytest.raises(InvalidRecord, match="forged"):
+        verify_signed("team_1", QUESTION, "digest", made, NOTARY)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"id": "req_00000002"},
+        {"asker": "bob~2"},
+        {"asker": "alice~3"},
+        {"task": "task_00000002"},
+        {"token": 9},
+        {"plan": 2},
+        {"content_digest": "other"},
+    ],
+)
+def test_a_decision_is_good_for_one_question_of_one_assignment_only(other: dict[str, object]) -> None:
+    made = signed(QUESTION, "digest", decision("lead~3"))
+    with pytest.raises(InvalidRecord, match="forged"):
+        verify_signed("team_1", msgspec.structs.replace(QUESTION, **other), "digest", made, NOTARY)
+    with pytest.raises(InvalidRecord, match="forged"):
+        verify_signed("team_2", QUESTION, "digest", made, NOTARY)
+
+
+def test_a_member_answers_what_it_was_asked_without_a_key() -> None:
+    verify_signed("team_1", question("alice~2"), "digest", decision("alice~2"), NOTARY)
 
 
 def test_the_asker_withdraws_with_its_secret() -> None:

@@ -192,7 +192,7 @@ async def test_a_task_that_the_lead_did_not_hand_in_is_back_on_the_board_after_i
 
 
 def test_teammates_get_the_settings_of_the_lead_as_a_whole(parts: LeadParts) -> None:
-    given = handed_on(parts.settings, parts.catalogs, parts.opened.run.digests)
+    given = handed_on(parts.settings, parts.catalogs, parts.opened.run.digests, "key")
     raw = json.loads(json.dumps(given))
     assert settings_from(raw["settings"]) == parts.settings
     assert raw["digests"] == parts.opened.run.digests

@@ -148,7 +148,7 @@ async def test_lead_and_teammate_have_the_servers_as_they_were_at_the_start(
         "the MCP server other is new on disk since the run began",
     ]
     # the value reaches teammates through their standard input, and lies in no file of the team
-    given = handed_on(SETTINGS, parts.catalogs, {})["settings"]
+    given = handed_on(SETTINGS, parts.catalogs, {}, None)["settings"]
     assert isinstance(given, dict)
     assert given["mcp.variables"] == {"DOCS_TOKEN": "t-very-secret"}
     parts.journal.append("user", text="the token is t-very-secret")

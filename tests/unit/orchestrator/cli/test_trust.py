@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from coordination import layout
+from coordination.numbered_log import pretty, seal
+from coordination.requests import Requests
+from coordination.stores import open_stores
+from coordination.team_root import open_team
 from orchestrator.cli.main import main
 from tests.support.repository import Repository
 
@@ -146,3 +152,48 @@ def test_a_home_where_nothing_can_be_written_is_one_line(
     code, _, err = leadhand("trust", "--yes")
     assert (code, len(err.splitlines())) == (2, 1)
     assert "cannot write" in err
+
+
+def test_a_host_without_an_accepted_key_looks_and_says_what_to_type_where(
+    project: Repository, leadhand: Leadhand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("MODEL_ID", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("LEADHAND_SANDBOX", "off")
+    leadhand("init")
+    team = open_team(project.path)
+    run = open_stores(team, "person").runs.open("Fix it", base=project.head(), checks={})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "there"))
+    leadhand("trust", "--yes")
+    code, out, err = leadhand("resume", "--no-input")
+    assert code == 2
+    assert run.id in out  # it shows the team all the same
+    assert len(err.splitlines()) == 1
+    command = re.findall("`leadhand (trust --key [0-9a-f]{64})`", err)[0]
+    assert open_stores(team, "person").leadership.newest() is None
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    assert leadhand(*command.split()) == (0, "accepted as key 2: its host may lead and decide now\n", "")
+    assert leadhand("trust", "--key", "x")[0] == 2
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "there"))
+    assert "does not accept its key" not in leadhand("resume", "--no-input")[2]
+
+
+@pytest.mark.usefixtures("project")
+def test_status_tells_of_records_that_were_passed_over(project: Repository, leadhand: Leadhand) -> None:
+    leadhand("init")
+    stores = open_stores(open_team(project.path), "person")
+    alice = stores.roster.start("alice")
+    alice = stores.roster.come_alive("alice", alice.spawn_id)
+    asked = Requests(stores.team, f"alice~{alice.incarnation}").ask("permission", "bash", reviewer="person")
+    body = {"verdict": "approve", "by": "person", "term": 0, "at": "", "reason": "", "secret": None}
+    body |= {
+        "request_digest": stores.requests.get(asked.id).question_digest,
+        "key": 1,
+        "signature": "ab" * 64,
+    }
+    document = seal(f"request/{asked.id}", body, number=2, prev=1, commit_id="c2")
+    (project.path / layout.record(layout.request_log(asked.id), 2)).write_bytes(pretty(document))
+    leadhand("approvals")
+    out = leadhand("status")[1]
+    assert f"{asked.id}/2: its signature does not fit what it says" in out
+    assert leadhand.facts("status")["security"] == [f"{asked.id}/2: its signature does not fit what it says"]
