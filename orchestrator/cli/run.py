@@ -126,7 +126,7 @@ def _goal(goal: str | None, goal_file: Path | None, tasks_file: Path | None) -> 
 
 
 def _look_only(team_directory: Path | None, *, as_json: bool) -> None:
-    """This host may not lead: it sees how the team stands, and no more."""
+    """How the team stands is shown, on a host that may do no more than look."""
     from orchestrator.status import render, status
 
     if not as_json:
