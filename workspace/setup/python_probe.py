@@ -49,10 +49,13 @@ first, names = sys.argv[1:2], sys.argv[2:]
 sys.path[:0] = [p for p in first[0].split('\\n') if p]
 found = {{}}
 for name in names:
+    loaded = sys.modules.pop(name, None)  # ours; asked is what a check would import
     try:
         spec = u.find_spec(name)
     except Exception:
-        continue
+        spec = None
+    if loaded:
+        sys.modules[name] = loaded
     if spec:
         found[name] = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
 urls = {{}}
