@@ -63,6 +63,7 @@ def _from_json(event: Event, said: dict[str, Any]) -> Outcome:
     own = said.get("hookSpecificOutput")
     own = own if isinstance(own, dict) else {}
     reason = _text(own.get("permissionDecisionReason")) or _text(said.get("reason"))
+    reason = reason or _text(said.get("systemMessage"))
     context = _text(own.get("additionalContext"))
     decision = own.get("permissionDecision") or said.get("decision")
     if said.get("continue") is False:

@@ -125,6 +125,7 @@ def test_exit_code_2_blocks_and_its_stderr_is_the_reason(project: Project) -> No
             "[hook/blocked]",
         ),
         ({"decision": "block", "reason": "no"}, "[hook/blocked]"),
+        ({"hookSpecificOutput": {"permissionDecision": "deny"}, "systemMessage": "no"}, "[hook/blocked]"),
         ({"continue": False, "stopReason": "no"}, "[hook/blocked]"),
         ({"hookSpecificOutput": {"permissionDecision": "ask"}}, "[hook/nobody_to_ask]"),
         ({"hookSpecificOutput": {"permissionDecision": "allow"}}, "hi"),
