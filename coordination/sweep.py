@@ -130,11 +130,11 @@ class Sweep:
 
     def _take_back(self, member: Member, why: str) -> None:
         task = self._store.own_unfinished(member.name)
-        holder = layout.bearer(member.name, member.incarnation or 0)
         if task is None or task.lease is None or task.status is not Status.IN_PROGRESS:
             return
-        if task.lease.holder != holder and member.state is not MemberState.SUPERSEDED:
-            return
+        holder = layout.split_bearer(task.lease.holder)
+        if holder is None or holder[1] > (member.incarnation or 0):
+            return  # a successor goes on with it; one that died before it could has an older one's lease
         with suppress(StaleToken, InvalidTransition):  # another observer was first
             self._store.reclaim(task.id, task.lease.token, why)
             self._events.record("reclaimed", task=task.id, subject=task.subject, why=why)

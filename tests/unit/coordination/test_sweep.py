@@ -148,6 +148,15 @@ def test_the_task_of_a_living_successor_is_left_alone(team: Team, lead: Stores, 
     assert lead.tasks.get(held.id).token == resumed.token
 
 
+def test_the_task_of_a_successor_that_died_before_it_went_on_is_ready_too(
+    team: Team, lead: Stores, sweep: Sweep
+) -> None:
+    task = gets_task(team, lead, comes_alive(team, "alice", dead()))
+    RosterOf(team, dead()).restart("alice")
+    sweep.look()
+    assert lead.tasks.get(task.id).status is Status.PENDING
+
+
 def test_two_observers_take_back_and_bury_once(team: Team, lead: Stores, sweep: Sweep) -> None:
     bob = stores_of(team, comes_alive(team, "bob"))
     task = gets_task(team, lead, comes_alive(team, "alice", dead()))
