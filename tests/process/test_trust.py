@@ -51,16 +51,13 @@ def test_without_a_word_nothing_of_it_runs(newcomer: Newcomer, input_option: tup
     ended = newcomer.stage.leadhand(*newcomer.run, *input_option)
     assert ended.code == 2
     assert "`leadhand trust` shows what they do and asks for your word" in ended.complaint
-    assert newcomer.stage.stores.runs.all() == []
+    assert not (newcomer.stage.root / ".team").exists()
     assert not newcomer.ran.exists()
 
 
-@pytest.mark.parametrize("verb", [("resume", "--no-input"), ("worker", "--name", "carol")])
-def test_neither_a_lead_that_goes_on_nor_a_worker_by_hand_takes_it(
-    newcomer: Newcomer, verb: tuple[str, ...]
-) -> None:
+def test_a_worker_by_hand_does_not_take_it(newcomer: Newcomer) -> None:
     newcomer.stage.init()
-    ended = newcomer.stage.leadhand(*verb)
+    ended = newcomer.stage.leadhand("worker", "--name", "carol")
     assert ended.code == 2
     assert "`leadhand trust` shows" in ended.complaint
     assert newcomer.stage.stores.roster.all() == []
@@ -161,6 +158,6 @@ def test_what_is_changed_on_disk_changes_nothing_for_teammates_that_start_later(
     ended = stage.start_tasks({"key": "a", "subject": "Fix a", "checks": ["done"]}).end()
     assert ended.code == 0, ended.err
     assert (tmp_path / "once").exists()
-    assert len(stage.events("started")) == 2
+    assert len(stage.events("alive")) == 2
     assert stage.task("Fix a").merged
     assert not (tmp_path / "ran").exists()

@@ -200,17 +200,6 @@ ATTACKS = (
         worked=lambda scene: scene.stage.person.git("rev-parse", "main") != scene.main,
     ),
     Attack(
-        name="git_hook",
-        tries="plant a git hook or a program in `.git/config` that the host's git would start",
-        script=(
-            "hook = ROOT / '.git/hooks/reference-transaction'\n"
-            "hook.write_text(f'#!/bin/sh\\ntouch {MARK}git\\n'); hook.chmod(0o755)\n"
-            "with open(ROOT / '.git/config', 'a') as file:\n"
-            "  file.write(f'[core]\\n\\tfsmonitor = touch {MARK}git\\n')\n"
-        ),
-        worked=lambda scene: scene.ran("git"),
-    ),
-    Attack(
         name="shadow_modules",
         tries="plant modules (`json.py`) and a program `git` where the host's processes start",
         script=(
@@ -241,18 +230,6 @@ ATTACKS = (
         tries="run `leadhand approve` through another program, which signs with your key",
         script="leadhand('approve', plan()[1]['id'], '--team', str(ROOT))",
         worked=Scene.approved_by_key,
-    ),
-    Attack(
-        name="complete_anothers_task",
-        tries="mark the task of another member done",
-        script=(
-            "from coordination.records import TaskResult\n"
-            "task = member('Victim'); stores, _ = as_other(plan()[1]['asker'])\n"
-            "result = TaskResult(text='forged')\n"
-            "token = task['lease']['token']\n"
-            "stores.tasks.complete(task['id'], token, commit=None, branch=None, result=result)\n"
-        ),
-        worked=lambda scene: scene.stage.task("Victim").status is Status.COMPLETED,
     ),
     Attack(
         name="complete_anothers_task",
