@@ -169,7 +169,7 @@ def test_a_teammate_that_its_lead_started_judges_by_the_same_policy(
     settings = load_settings(team.root, {"model.id": "m"})
     catalogs = offered(team.root, settings)
     run = open_goal(team, git, settings, goal="Fix it", catalogs=catalogs, workers=0).run
-    given = handed_on(settings, pinned_catalogs(team.directory, run.digests), run.digests)
+    given = handed_on(settings, pinned_catalogs(team.directory, run.digests), run.digests, None)
     taken = settings_from(json.loads(json.dumps(given))["settings"])
     alice = comes_alive(team, "alice", digests=run.digests)
     _check_digests(alice, taken, given)
