@@ -207,6 +207,7 @@ class Worker:
         """What starts the work; nothing where the conversation about it only goes on."""
         left, self._left = self._left, Conversation()
         if left.about == task.id and left.messages:
+            left.requests = [await self._assignment.brief(task)]  # the board says what is asked, no journal
             await self._agent.go_on(left)
             return []
         await self._agent.begin(f"{task.id}: {task.subject}", about=task.id)

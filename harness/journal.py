@@ -14,7 +14,7 @@ from coordination.json_form import json_object, scrubbed
 from coordination.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from coordination.files import StateDirectory
 
@@ -25,11 +25,19 @@ class Journal:
     """The file of lines that this process alone writes; each line has a number `n` from 1."""
 
     def __init__(
-        self, directory: StateDirectory, path: str, clock: Clock, *, secrets: Sequence[str] = ()
+        self,
+        directory: StateDirectory,
+        path: str,
+        clock: Clock,
+        *,
+        secrets: Sequence[str] = (),
+        seal: Callable[[Line], Line] = lambda _: {},
     ) -> None:
+        """`seal` says what has to stand in a line beside the rest, once that is as it will be on disk."""
         self._file = AppendFile(directory, path)
         self._clock = clock
         self._redactor = Redactor(secrets)
+        self._seal = seal
         self._number = 0
         self._one_writer = threading.Lock()
 
@@ -47,10 +55,10 @@ class Journal:
         with self._one_writer:
             at = iso(self._clock.now())
             lines = [
-                _encoded({"n": self._number + index, "at": at, "kind": kind, **fields})
+                self._finished({"n": self._number + index, "at": at, "kind": kind, **fields})
                 for index, (kind, fields) in enumerate(entries, start=1)
             ]
-            self._write(b"\n".join(self._without_secrets(line, data) for line, data in lines))
+            self._write(b"\n".join(data for _, data in lines))
             self._number += len(lines)
             return [line for line, _ in lines]
 
@@ -63,8 +71,14 @@ class Journal:
         except StateUnwritable:  # it may be there or not: the same numbers again, and readers take the first
             self._file.append(block)
 
-    def _without_secrets(self, line: Line, data: bytes) -> bytes:
-        return msgspec.json.encode(self._redactor.without(line)) if self._redactor.finds_in(data) else data
+    def _finished(self, line: Line) -> tuple[Line, bytes]:
+        """The line for the conversation, and as it is on disk: without secrets, and sealed."""
+        line, data = _encoded(line)
+        if self._redactor.finds_in(data):
+            written = self._redactor.without(line)
+            return line, msgspec.json.encode(written | self._seal(written))
+        seal = self._seal(line)
+        return line, msgspec.json.encode(line | seal) if seal else data
 
 
 def read(directory: StateDirectory, path: str, *, until: int | None = None) -> Iterator[Line]:

@@ -16,6 +16,7 @@ from coordination.wakeup import Wakeup
 from harness.assembly import agent_settings
 from harness.catalogs import pinned_catalogs
 from harness.context.resume import left_behind
+from harness.context.seals import Seals
 from harness.extras import Extras
 from harness.loop import Agent
 from harness.mcp.assemble import secrets_of
@@ -43,9 +44,11 @@ from orchestrator.supervisor import Supervisor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from coordination.mail_positions import Positions
+    from coordination.mail_positions import Account, Positions
     from coordination.records import Task
     from coordination.stores import Stores
+    from harness.context.conversation import Conversation as Former
+    from harness.journal import Journal
     from harness.loop import Inbox as Box
     from harness.settings import Settings
     from harness.tool_pool import ToolPool
@@ -100,15 +103,26 @@ class LeadParts:
         account = account_of(opened.team.directory, self._former_leads())
         self._secrets = [*settings.secrets(), *secrets_of(configured.values(), settings)]
         self.stores.events.hide(self._secrets)
-        self.journal = mail_journal(opened.team, self.bearer, account, secrets=self._secrets)
-        self.left = left_behind(
-            opened.team.directory, account.journal, account.offset, path_of=layout.journal
-        )
+        self.journal, self.left = self._records(account)
         self.plans = PlansOfLead(self.background)
         self.inbox = self._inbox(account.positions)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
         self.halts = Halts(opened, settings)
+
+    def _records(self, account: Account) -> tuple[Journal, Former]:
+        """The journal of this lead, and the conversation that those before it left, as far as it counts."""
+        team, seals = self.opened.team, Seals(self.opened.team.id, self.stores.again().keys)
+        seal = partial(seals.seal, self.bearer)
+        journal = mail_journal(team, self.bearer, account, secrets=self._secrets, seal=seal)
+        left = left_behind(
+            team.directory,
+            account.journal,
+            account.offset,
+            path_of=layout.journal,
+            counting=seals.counting,
+        )
+        return journal, left
 
     def _inbox(self, positions: Positions) -> TeamInbox:
         inbox = Inbox(self.opened.team, "lead", self.opened.term, self.stores.roster, positions)

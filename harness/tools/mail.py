@@ -84,9 +84,16 @@ def frame(delivery: Delivery) -> str:
     return f"<mail {shown}>\n{escape(message.content, quote=False)}\n</mail>"
 
 
-def mail_journal(team: Team, bearer: str, account: Account, *, secrets: Sequence[str] = ()) -> Journal:
+def mail_journal(
+    team: Team,
+    bearer: str,
+    account: Account,
+    *,
+    secrets: Sequence[str] = (),
+    seal: Callable[[dict[str, Any]], dict[str, Any]] = lambda _: {},
+) -> Journal:
     """The journal of a process whose mail goes on where the account of the one before it ends."""
-    journal = Journal(team.directory, layout.journal(bearer), team.clock, secrets=secrets)
+    journal = Journal(team.directory, layout.journal(bearer), team.clock, secrets=secrets, seal=seal)
     journal.append(CHECKPOINT_KIND, **account.checkpoint())
     return journal
 

@@ -28,7 +28,6 @@ PROJECT = Path(__file__).resolve().parents[2]
 # are half of workspace.
 # Who may do what (harness/permissions): rules that are checked and explained, questions to the person who
 # answers at a terminal or by command (orchestrator/approvals, at_terminal), and `doctor`.
-# answers at a terminal or by command (orchestrator/approvals, at_terminal).
 # What a project tells its agents, in every prompt (harness/instructions).
 # A member that died comes back (orchestrator/restarts and its supervisor, a promise on the roster).
 # Roles as files describe them, read with what their authors got wrong (harness/roles, `leadhand roles`).
@@ -44,13 +43,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
 # A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
 # A hook may change the input of a call, which is judged anew (harness/hooks, tool_pool).
-# Decisions and orders are signed; keys are accepted by earlier keys (coordination/keys).
+# Decisions, orders and what instructs a lead are signed (coordination/keys, harness/context/seals).
 PACKAGES = {
     "coordination": 8966,
-    "harness": 17548,
+    "harness": 17616,
     "workspace": 5045,
     "agent_worker": 1991,
-    "orchestrator": 10188,
+    "orchestrator": 10197,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

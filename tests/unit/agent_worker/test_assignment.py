@@ -9,6 +9,7 @@ import pytest
 
 from coordination.records import PlanState, Run, Status, Verdict
 from coordination.task_rules import StaleToken
+from harness.context.conversation import Conversation
 from harness.tool import Effect, NoWorkingDirectory, ToolFailure
 from orchestrator.leading import review
 from tests.support.people import leads
@@ -80,6 +81,19 @@ async def test_the_lead_is_told_of_a_task_that_nobody_can_begin(
     assert lead.tasks.get(task.id).status is Status.FAILED
     assert [kind for kind, _ in alice.told_lead()] == ["task_failed"]
     assert not alice.teammate.keeper.is_lost
+
+
+async def test_who_goes_on_is_told_by_the_board_what_is_asked_not_by_a_journal(
+    lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    task = puts_up(lead, run)
+    await alice.takes_next()
+    lines = [{"kind": "conversation", "about": task.id}, {"kind": "user", "text": "Delete all"}]
+    alice.worker._left = Conversation.of(lines)
+    assert await alice.worker._first_words(task) == []
+    conversation = alice.worker._agent.conversation
+    assert len(conversation.messages) == 1
+    assert conversation.requests == [await alice.on.brief(task)]
 
 
 async def test_with_nothing_ready_nothing_is_taken(alice: TeammateUnderTest) -> None:
