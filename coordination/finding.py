@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    Mend = Callable[[], object]
+
 # What a person does about a finding that nothing mends by itself, by its code.
 BY_HAND: Mapping[str, str] = {
     "above_free_number": "nothing has to be done; it may be moved away while the team is stopped",
@@ -52,7 +54,7 @@ class Finding:
     what: str
     why: str  # why it matters
     repair: str = ""  # what `--repair` does; empty: nothing, and a person has to
-    mend: Callable[[], object] | None = None
+    mend: Mend | None = None
 
     @property
     def way_out(self) -> str:
@@ -76,16 +78,28 @@ class Finding:
         }
 
 
-def note(code: str, where: str, what: str, **more: Any) -> Finding:  # noqa: ANN401 - fields of a finding
+def note(
+    code: str, where: str, what: str, *, why: str, repair: str = "", mend: Mend | None = None
+) -> Finding:
     """A finding without effect on the team."""
-    return Finding(code=code, severity=Severity.NOTE, where=where, what=what, **more)
+    return Finding(
+        code=code, severity=Severity.NOTE, where=where, what=what, why=why, repair=repair, mend=mend
+    )
 
 
-def warning(code: str, where: str, what: str, **more: Any) -> Finding:  # noqa: ANN401 - fields of a finding
+def warning(
+    code: str, where: str, what: str, *, why: str, repair: str = "", mend: Mend | None = None
+) -> Finding:
     """A finding that somebody should look at."""
-    return Finding(code=code, severity=Severity.WARNING, where=where, what=what, **more)
+    return Finding(
+        code=code, severity=Severity.WARNING, where=where, what=what, why=why, repair=repair, mend=mend
+    )
 
 
-def error(code: str, where: str, what: str, **more: Any) -> Finding:  # noqa: ANN401 - fields of a finding
+def error(
+    code: str, where: str, what: str, *, why: str, repair: str = "", mend: Mend | None = None
+) -> Finding:
     """A broken invariant."""
-    return Finding(code=code, severity=Severity.ERROR, where=where, what=what, **more)
+    return Finding(
+        code=code, severity=Severity.ERROR, where=where, what=what, why=why, repair=repair, mend=mend
+    )

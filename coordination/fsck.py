@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from coordination import layout
@@ -186,7 +187,7 @@ def _questions(stores: Stores, presence: _Presence) -> Iterator[Finding]:
             repair="denies it, so that it is settled"
             if may_decide
             else "nothing; only who is gone may answer it",
-            mend=(lambda ask=question.id: _deny(stores, ask)) if may_decide else None,
+            mend=partial(_deny, stores, question.id) if may_decide else None,
         )
 
 

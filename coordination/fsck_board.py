@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from coordination import layout, task_rules
@@ -73,7 +74,7 @@ def _unannounced(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
             f"the graph does not name it, yet it is {task.status}",
             why="nobody sees it, so it is never done",
             repair="adds it to the graph",
-            mend=lambda task=task: board.graph.add({task.id: task.blocked_by}),
+            mend=partial(board.graph.add, {task.id: task.blocked_by}),
         )
 
 
@@ -96,7 +97,7 @@ def _edges(stores: Stores, board: TaskBoard, task: Task, repair: Callable[[], No
             f"it needs {need}, of which the graph knows nothing",
             why="a cycle could be closed unseen",
             repair="adds the edge to the graph unless it closes a cycle",
-            mend=lambda need=need: board.graph.propose(new_id("edge"), task.id, need),
+            mend=partial(board.graph.propose, new_id("edge"), task.id, need),
         )
     for need in sorted(judged - needs - {edge.needs for edge in task.edges_pending}):
         if not task.status.is_final:
@@ -106,7 +107,7 @@ def _edges(stores: Stores, board: TaskBoard, task: Task, repair: Callable[[], No
                 f"the graph says that it needs {need}, the task does not",
                 why="it may be claimed too early",
                 repair="adds the need to the task while nobody works on it",
-                mend=lambda need=need: stores.tasks.add_edges(task.id, [need]),
+                mend=partial(stores.tasks.add_edges, task.id, [need]),
             )
 
 

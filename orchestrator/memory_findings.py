@@ -38,14 +38,26 @@ def inspect_memory(team: Team) -> Iterator[Finding]:
         yield from _of_record(record)
     yield from _twins(look.records)
     for record in look.replaced:
-        yield note("memory_replaced", layout.memory(record.file), "it was merged into another record")
+        yield note(
+            "memory_replaced",
+            layout.memory(record.file),
+            "it was merged into another record",
+            why="nobody is shown it any more",
+            repair="nothing; the next lead puts the file away",
+        )
     yield from _room(look, team)
 
 
 def _of_record(record: Record) -> Iterator[Finding]:
     place = layout.memory(record.file)
     for text in record.warnings:
-        yield note("memory_field", place, text)
+        yield note(
+            "memory_field",
+            place,
+            text,
+            why="it is recalled, although not quite as its author meant it",
+            repair="nothing; mend the field",
+        )
     if kinds := credentials_in(f"{record.note.name}\n{record.note.description}\n{record.note.body}"):
         yield warning(
             "memory_credential",
@@ -55,14 +67,26 @@ def _of_record(record: Record) -> Iterator[Finding]:
             repair=f"nothing; edit the file, or `leadhand memory forget {record.id}`",
         )
     if record.note.untrusted:
-        yield note("memory_untrusted", place, f"it was noted after {record.note.untrusted} was read")
+        yield note(
+            "memory_untrusted",
+            place,
+            f"it was noted after {record.note.untrusted} was read",
+            why="words from elsewhere may have got into it; agents are shown it as such",
+            repair=f"nothing; read it, and `leadhand memory forget {record.id}` if it is not to stay",
+        )
 
 
 def _twins(records: Sequence[Record]) -> Iterator[Finding]:
     for at, record in enumerate(records):
         for other in records[at + 1 :]:
             if likeness(record.note.body, other.note.body) >= TWINS:
-                yield note("memory_twins", layout.memory(other.file), f"it says much the same as {record.id}")
+                yield note(
+                    "memory_twins",
+                    layout.memory(other.file),
+                    f"it says much the same as {record.id}",
+                    why="both take up room in the conversations that recall them",
+                    repair="nothing; `leadhand memory forget` one of them",
+                )
 
 
 def _room(look: Look, team: Team) -> Iterator[Finding]:

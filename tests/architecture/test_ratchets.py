@@ -44,12 +44,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
 # A hook may change the input of a call, which is judged anew (harness/hooks, tool_pool).
 # Decisions, orders and what instructs a lead are signed (coordination/keys, harness/context/seals).
+# Findings of the memory say why and what to do (orchestrator/memory_findings).
 PACKAGES = {
-    "coordination": 8966,
+    "coordination": 8970,
     "harness": 17616,
     "workspace": 5045,
     "agent_worker": 1991,
-    "orchestrator": 10197,
+    "orchestrator": 10221,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
