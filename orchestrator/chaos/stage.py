@@ -22,7 +22,8 @@ from orchestrator.chaos.schedule import TTL_SECONDS
 from orchestrator.chaos.small_disk import SmallDisk
 from orchestrator.demo.demo import first_commit
 from orchestrator.launchers.local import TEAMMATE, LocalProcess, start_command
-from orchestrator.opening import make_team
+from orchestrator.opening import find_team
+from workspace.opening import open_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,12 +66,13 @@ class Stage:
         (self.root / MARKS).mkdir(parents=True)
         (self.root / MARKS / "README").write_text("README\n", encoding="utf-8")
         first_commit(self.root, "Start")
-        team, self.git = make_team(self.root, None)
-        self.stores = open_stores(team, PERSON)  # what a person sees
         self._server = ScriptedServer(Playbook.parse(PLAYBOOK))
         self._server.__enter__()
         self._environment = self._make_environment()
         self._started: list[LocalProcess] = []
+        self.call("init")  # by a command, so that its key is among the settings of the commands
+        self.git = open_repository(self.root)
+        self.stores = open_stores(find_team(self.root, None), PERSON)  # what a person sees
 
     def _make_environment(self) -> dict[str, str]:
         """Of the commands; nothing of the person's own settings reaches them."""

@@ -50,7 +50,7 @@ PACKAGES = {
     "harness": 17616,
     "workspace": 5045,
     "agent_worker": 1991,
-    "orchestrator": 10221,
+    "orchestrator": 10223,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
