@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from dataclasses import dataclass
 from typing import ClassVar
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # of a file or disk that is written to
 
 
 @dataclass(eq=False)

@@ -75,13 +75,17 @@ class AtTerminal:
             self._console.say("\n" + in_words(group))
 
     async def _ask(self, group: Group) -> None:
+        answered = False
         async with anyio.create_task_group() as waiting:
             waiting.start_soon(self._until_closed, group, waiting.cancel_scope.cancel)
             try:
                 await self._put(group)
             except TeamError as error:  # answered elsewhere in this very moment
                 self._console.say(str(error))
+            answered = True
             waiting.cancel_scope.cancel()
+        if not answered:
+            self._console.say(f"{group.first.id} needs no answer any more")
 
     async def _until_closed(self, group: Group, cancel: Callable[[], None]) -> None:
         while True:
@@ -92,7 +96,6 @@ class AtTerminal:
                 for question in group.questions
             }
             if group.first.id not in open_now:
-                self._console.say(f"{group.first.id} needs no answer any more")
                 cancel()
             await self._pulse.wait(seen, LOOK_SECONDS)
 

@@ -6,18 +6,40 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from coordination import layout
 from coordination.errors import TeamError
+from coordination.events import EventTail
+from coordination.process import known_dead, this_process
 from orchestrator.proposal import Proposal, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from coordination.records import Member, Task
+    from coordination.stores import Stores
     from orchestrator.console import Console
 
 YES = frozenset({"y", "yes"})
 NO = frozenset({"n", "no", ""})  # nothing at all is what the end of input reads as
 WAITING_FOR_A_PERSON = 3
+QUESTION = "start this team?"
+ASKED, ANSWERED = "team_asked", "team_answered"  # events around that question
+
+
+def asked_at_terminal(stores: Stores) -> int | None:
+    """How many members the lead asks the person about at its terminal; None: it asks nothing."""
+    newest = stores.leadership.newest()
+    if newest is None or newest[1].ended or known_dead(newest[1].process, this_process()):
+        return None
+    lead = layout.bearer("lead", newest[0])
+    events = EventTail(stores.team.directory).read_new()
+    around = [event for event in events if event.get("who") == lead and event["action"] in {ASKED, ANSWERED}]
+    return int(around[-1]["members"]) if around and around[-1]["action"] == ASKED else None
+
+
+def waits_there(members: int) -> str:
+    """The same for a person at another terminal."""
+    return f'the lead waits at its terminal for your answer to "{QUESTION}" (proposed teammates: {members})'
 
 
 @dataclass(eq=False)
@@ -46,10 +68,13 @@ class Confirmation:
         console: Console,
         consent: Consent,
         propose: Callable[[Sequence[Task], Sequence[Member]], Proposal],
+        record: Callable[..., object],
     ) -> None:
+        """`record` writes an event, so that other terminals can tell that the person is asked here."""
         self._console = console
         self._consent = consent
         self._propose = propose
+        self._record = record
 
     async def ask(self, tasks: Sequence[Task], members: Sequence[Member], *, working: int = 0) -> int:
         """How many members there may be, those that work already among them.
@@ -69,7 +94,11 @@ class Confirmation:
                 self._console.say(json.dumps(proposal.to_json(), indent=2, ensure_ascii=False))
             return _as_it_is(working, "a person has to confirm it; say --yes or --workers N beforehand")
         self._show(proposal)
-        agreed = await self._number(len(members))
+        self._record(ASKED, members=len(members))
+        try:
+            agreed = await self._number(len(members))
+        finally:
+            self._record(ANSWERED)
         return working + agreed if agreed else _as_it_is(working, "you did not say yes")
 
     def _show(self, proposal: Proposal) -> None:
@@ -79,7 +108,8 @@ class Confirmation:
             self._console.say("\n" + render(proposal) + "\n")
 
     async def _number(self, proposed: int) -> int:
-        question = f"start this team? yes, a smaller number than {proposed}, or no"
+        fewer = f"a smaller number than {proposed}, " if proposed > 1 else ""
+        question = f"{QUESTION} yes, {fewer}or no"
         while True:
             answer = (await self._console.ask(question)).lower()
             if answer in YES:

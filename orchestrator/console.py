@@ -6,11 +6,13 @@ import json
 import os
 import sys
 import termios
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
 
+from coordination.errors import NO_ROOM
 from coordination.events import EventTail
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     Listener = Callable[[dict[str, Any]], None]
 
+UNWRITTEN = "leadhand: the output cannot be written ({why}); the run goes on, `leadhand status` shows it"
 COLORS = ("cyan", "magenta", "yellow", "blue", "bright_cyan", "bright_magenta")
 TOLD: dict[str, str] = {  # action of an event to the words for it; others are for `--json` and the files
     "leads": "leads, term {term}",
@@ -81,16 +84,23 @@ class Console:
         self.as_json = as_json
         self._colors: dict[str, str] = {}
         self._unfinished = ""
+        self._open_question = ""  # shown at the end of the screen, where its answer is typed
+        self.is_lossy = False  # something could not be written, though its reader is there
         self.asker: Callable[[str], Awaitable[str]] | None = None  # a session reads itself
         self._asking = anyio.Lock()
         self.at_end = False  # nobody will type anything any more
 
     def _put(self, text: str, *, nl: bool = True) -> None:
-        """A terminal or pipe that is gone ends no run: what happens is on disk as well."""
+        """A terminal, pipe or disk that takes no more ends no run: what happens is on disk as well."""
+        again = self._open_question
         try:
-            click.echo(text, nl=nl)
-        except OSError:
+            click.echo(f"\n{text}\n{again}" if again else text, nl=nl and not again)
+        except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if error.errno in NO_ROOM:
+                self.is_lossy = True
+                with suppress(OSError):
+                    click.echo(UNWRITTEN.format(why=error.strerror), err=True)
 
     def say(self, text: str) -> None:
         """A line for a person; a program gets it as an event."""
@@ -135,8 +145,14 @@ class Console:
             if sys.stdin.isatty():
                 termios.tcflush(sys.stdin, termios.TCIFLUSH)
             self._put(f"{question}: ", nl=False)
-            await anyio.wait_readable(sys.stdin)
-            line = sys.stdin.readline()
+            self._open_question, line = f"{question}: ", ""
+            try:
+                await anyio.wait_readable(sys.stdin)
+                line = sys.stdin.readline()
+            finally:
+                self._open_question = ""
+                if not line:  # nobody ended the line of the question by typing
+                    self._put("")
             self.at_end = not line
             return line.strip()
 

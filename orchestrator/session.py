@@ -254,7 +254,9 @@ class Session:
             self._parts,
             self._console,
             self._stream,
-            confirmation=Confirmation(self._console, self._consent(), self._propose),
+            confirmation=Confirmation(
+                self._console, self._consent(), self._propose, self._parts.stores.events.record
+            ),
             can_wait=not self._options.no_input,
             talk=self._talk,
         )
@@ -293,4 +295,4 @@ class Session:
             self._console.emit({"action": "report", "exit_code": int(ending.code), **to_json(ending.report)})
         else:
             self._console.say("\n" + render(ending.report))
-        return int(ending.code)
+        return int(ending.code) or int(self._console.is_lossy)  # 1: whoever reads it lacks something

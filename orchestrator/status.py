@@ -11,6 +11,7 @@ from coordination.process import known_dead, this_process
 from coordination.protocols import PERSON, Kind
 from coordination.records import MemberState, Status
 from orchestrator.approvals import FOR_PERSONS, is_asker_there
+from orchestrator.confirmation import asked_at_terminal, waits_there
 from orchestrator.pins import TAKE_UP, differences
 from orchestrator.standing import lost, mergeable, redone
 
@@ -27,6 +28,7 @@ def status(stores: Stores) -> dict[str, Any]:
         "team": stores.team.id,
         "root": str(stores.team.root),
         "lead": _lead(stores),
+        "asks_to_start": asked_at_terminal(stores),
         **at_work(stores),
         "problems": stores.tasks.problems,
         "security": ignored(stores.team),
@@ -154,6 +156,8 @@ def render(facts: dict[str, Any]) -> str:
     lines.append(
         f"lead: {lead['state']} (process {lead['pid']} on {lead['host']})" if lead else "no lead yet"
     )
+    if facts["asks_to_start"]:
+        lines.append(waits_there(facts["asks_to_start"]))
     if facts["paused"]:
         lines.append(f"the team rests since {facts['paused']['at']}; `leadhand continue` lets it go on")
     lines.append(f"run {run['id']} [{run['state']}]: {run['goal']}" if run else "no run yet")

@@ -38,17 +38,25 @@ def approvals(
         return _follow(team_directory, as_json=as_json)
     from orchestrator.approvals import Group
     from orchestrator.at_terminal import in_words
+    from orchestrator.confirmation import asked_at_terminal, waits_there
 
     side = _side(team_directory)
     groups, with_lead, standing = side.open(), side.with_lead(), side.answers.all()
+    asked = asked_at_terminal(persons_stores(team_directory))
     facts = {
+        "asks_to_start": asked,
         "open": [group.to_json() for group in groups],
         "with_lead": [Group((plan,)).to_json() for plan in with_lead],
         "standing": [_fields(one) for one in standing],
     }
-    told = [*map(in_words, groups), *map(_with_lead, with_lead), *map(_standing, standing)]
+    told = [
+        *([waits_there(asked)] if asked else []),
+        *map(in_words, groups),
+        *map(_with_lead, with_lead),
+        *map(_standing, standing),
+    ]
     show(facts, as_json, lambda: "\n\n".join(told) or "nothing waits for you")
-    return WAITING if groups else 0
+    return WAITING if groups or asked else 0
 
 
 def _fields(answer: Standing) -> dict[str, Any]:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import keyword
 import logging
 import os
 import sys
 import traceback
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import platformdirs
 
-from coordination.errors import TeamError
+from coordination.errors import NO_ROOM, TeamError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 FAILED = 1
 USAGE = 2  # usage, configuration or trust (DESIGN 13)
 INTERRUPTED = 130
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # of a file or disk that is written to
 
 # group, verb, module of orchestrator.cli, help
 VERBS = (
@@ -65,6 +64,16 @@ VERBS = (
 
 class VerbGroup(click.Group):
     """A group that knows its verbs without importing them."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        with _until_nobody_reads():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> object:
+        with _until_nobody_reads():
+            return super().invoke(ctx)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return [verb for _, verb, _, _ in VERBS]
@@ -129,9 +138,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("leadhand: interrupted", err=True)
         status = INTERRUPTED
-    except BrokenPipeError:  # `leadhand tasks | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
     except PermissionError as error:
         where = error.filename or "a file of the team"
         click.echo(
@@ -151,9 +157,24 @@ def _say_unwritten(error: OSError) -> int:
     if error.errno not in NO_ROOM or error.filename:
         click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
         return FAILED
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of it is not tried again
+    _drop_output()
     click.echo(f"leadhand: the output cannot be written ({error.strerror}); write it elsewhere", err=True)
     return FAILED
+
+
+@contextmanager
+def _until_nobody_reads() -> Iterator[None]:
+    """`leadhand tasks | head` is done once `head` is; click would call that a failure."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        _drop_output()
+        raise click.exceptions.Exit(0) from error
+
+
+def _drop_output() -> None:
+    """What is left of it is not tried again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _keep_trace() -> Path:

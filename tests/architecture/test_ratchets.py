@@ -45,12 +45,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A hook may change the input of a call, which is judged anew (harness/hooks, tool_pool).
 # Decisions, orders and what instructs a lead are signed (coordination/keys, harness/context/seals).
 # Findings of the memory say why and what to do (orchestrator/memory_findings).
+# Output that nobody can take, and a question that another terminal is told of (console, confirmation).
 PACKAGES = {
-    "coordination": 8970,
+    "coordination": 8973,
     "harness": 17616,
     "workspace": 5045,
     "agent_worker": 1991,
-    "orchestrator": 10223,
+    "orchestrator": 10308,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess  # noqa: TID251 - a run whose output goes to a full disk
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -123,3 +126,39 @@ def test_s31_a_turn_woken_by_mail_asks_whoever_is_attached_and_is_refused_where_
     stage.let_go()
     assert run.end().code == 0
     assert follow.signal(signal.SIGTERM).end().code
+
+
+def test_a_team_that_waits_for_a_yes_is_told_of_at_a_second_terminal(staged: Stages) -> None:
+    stage = staged(ASKS_TO_WRITE)
+    stage.init()
+    (stage.place / "tasks.yaml").write_text(json.dumps([SET_A]), encoding="utf-8")
+    arguments = ("run", "--tasks", str(stage.place / "tasks.yaml"))
+    with PtyCommand(*arguments, cwd=stage.root, environment=stage.environment) as terminal:
+        stage.until("team_asked")
+        told = 'the lead waits at its terminal for your answer to "start this team?"'
+        waiting = stage.leadhand("approvals")
+        assert (waiting.code, told in waiting.out) == (3, True)
+        assert told in stage.leadhand("status").out
+        terminal.types("yes\n")
+        assert terminal.end() == 0
+    assert told not in stage.leadhand("status").out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_run_whose_output_finds_no_room_goes_on_and_says_so_in_its_exit_code(staged: Stages) -> None:
+    stage = staged(ASKS_TO_WRITE)
+    stage.init()
+    (stage.place / "tasks.yaml").write_text(json.dumps([SET_A]), encoding="utf-8")
+    command = [sys.executable, "-P", "-m", "orchestrator.cli.main", "run", "--workers", "1", "--json"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*command, "--tasks", str(stage.place / "tasks.yaml")],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=stage.root,
+            env=stage.environment,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr.count("the output cannot be written")) == (1, 1)
+    assert stage.events("merged")

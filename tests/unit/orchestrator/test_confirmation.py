@@ -9,7 +9,13 @@ import pytest
 
 from coordination.records import Member, MemberState, Run
 from harness.roles.catalog import RoleCatalog
-from orchestrator.confirmation import Confirmation, Consent, NotConfirmed
+from orchestrator.confirmation import (
+    ANSWERED,
+    ASKED,
+    Confirmation,
+    Consent,
+    NotConfirmed,
+)
 from orchestrator.proposal import Proposal
 from tests.support.console import ScriptedConsole
 from tests.support.people import a_task
@@ -44,7 +50,14 @@ def propose(tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
 
 
 async def agreed(console: ScriptedConsole, consent: Consent | None = None, *, working: int = 0) -> int:
-    return await Confirmation(console, consent or Consent(), propose).ask(TASKS, TEAM, working=working)
+    events: list[str] = []
+    confirmation = Confirmation(
+        console, consent or Consent(), propose, lambda action, **_: events.append(action)
+    )
+    try:
+        return await confirmation.ask(TASKS, TEAM, working=working)
+    finally:
+        assert events == ([ASKED, ANSWERED] if console.asked else [])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess  # noqa: TID251 - a console whose screen or disk is a real one
+import sys
+from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +15,33 @@ import click
 import pytest
 
 from coordination.events import EventLog
-from orchestrator.console import TOLD, Console, Stream
+from orchestrator.console import TOLD, UNWRITTEN, Console, Stream
 
 if TYPE_CHECKING:
     from coordination.team_root import Team
+
+
+FULL = Path("/dev/full")
+SAY_THRICE = """
+from orchestrator.console import Console
+console = Console(as_json={as_json})
+for text in ("a", "b", "c"):
+    console.say(text)
+raise SystemExit(console.is_lossy)
+"""
+ASK_AND_TELL = """
+import anyio
+from orchestrator.console import Console
+async def both():
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        console.emit({"action": "leads", "who": "lead~1", "at": "2026-01-02T03:04:05.678Z", "term": 1})
+async def ask():
+    console.say(f"answered {await console.ask('start this team?')}")
+console = Console(as_json=False)
+anyio.run(both)
+"""
 
 
 def line(capsys: pytest.CaptureFixture[str], **event: Any) -> str:
@@ -111,3 +139,38 @@ def test_the_stream_tells_what_happens_from_now_on_to_console_and_listener(
     stream.show_new()
     assert [event["action"] for event in heard] == ["merged", "tool_ran"]
     assert click.unstyle(capsys.readouterr().out).splitlines() == ["03:04:05 alice    merges A as c0ffee"]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_output_without_room_is_told_once_and_ends_no_run(*, as_json: bool) -> None:
+    with FULL.open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", SAY_THRICE.format(as_json=as_json)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == f"{UNWRITTEN.format(why='No space left on device')}\n"
+
+
+def test_what_happens_while_a_question_is_open_begins_a_line_and_shows_it_again() -> None:
+    ours, theirs = pty.openpty()
+    asking = subprocess.Popen([sys.executable, "-c", ASK_AND_TELL], stdin=theirs, stdout=theirs)
+    os.close(theirs)
+    told = ""
+    while told.count("start this team?: ") < 2:
+        told += os.read(ours, 4096).decode()
+    os.write(ours, b"yes\n")
+    while "answered" not in told:
+        told += os.read(ours, 4096).decode()
+    assert asking.wait() == 0
+    os.close(ours)
+    assert click.unstyle(told).splitlines() == [
+        "start this team?: ",
+        "03:04:05 lead     leads, term 1",
+        "start this team?: yes",
+        "answered yes",
+    ]

@@ -266,7 +266,11 @@ def lead(parts: LeadParts) -> Lead:
     console = ScriptedConsole()
     stream = Stream(parts.opened.team.directory, console)
     return Lead(
-        parts, console, stream, confirmation=Confirmation(console, Consent(), propose), can_wait=False
+        parts,
+        console,
+        stream,
+        confirmation=Confirmation(console, Consent(), propose, parts.stores.events.record),
+        can_wait=False,
     )
 
 

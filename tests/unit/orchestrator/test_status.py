@@ -12,6 +12,8 @@ from coordination.protocols import Kind
 from coordination.records import TaskResult
 from coordination.stores import Stores, open_stores
 from coordination.task_drafts import TaskDraft
+from orchestrator.cli.main import main
+from orchestrator.confirmation import ANSWERED, ASKED
 from orchestrator.status import render, status
 from tests.support.people import claimant, comes_alive, dead, leads, stores_of
 
@@ -61,6 +63,26 @@ def test_the_lead_is_alive_dead_or_ended(team: Team, lead: Stores, person: Store
     assert status(person)["lead"]["state"] == "ended"
     leads(team, dead())
     assert status(person)["lead"]["state"] == "dead"
+
+
+def test_a_team_that_waits_for_a_yes_is_seen_from_everywhere(
+    team: Team, lead: Stores, person: Stores, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def seen() -> tuple[bool, object]:
+        with pytest.raises(SystemExit) as ended:
+            main(["approvals", "--team", str(team.root)])
+        told = 'the lead waits at its terminal for your answer to "start this team?" (proposed teammates: 3)'
+        assert (told in capsys.readouterr().out) == (told in render(status(person)))
+        return told in render(status(person)), ended.value.code
+
+    assert seen() == (False, 0)
+    lead.events.record(ASKED, members=3)
+    assert seen() == (True, 3)
+    lead.events.record(ANSWERED)
+    assert seen() == (False, 0)
+    lead.events.record(ASKED, members=3)
+    lead.leadership.end(1)
+    assert seen() == (False, 0)
 
 
 def test_a_task_shows_what_it_waits_for(lead: Stores, run: Run, person: Stores) -> None:

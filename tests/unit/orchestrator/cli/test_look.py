@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess  # noqa: TID251 - a command whose output goes to a full disk
 import sys
 from pathlib import Path
@@ -60,6 +61,19 @@ def test_output_that_finds_no_room_is_one_line(team: Team, verb: list[str]) -> N
         ended.stderr
         == "leadhand: the output cannot be written (No space left on device); write it elsewhere\n"
     )
+
+
+@pytest.mark.parametrize("verb", [["status"], ["tasks", "--json"], ["--help"], ["run", "--help"]])
+def test_output_that_nobody_reads_to_its_end_is_no_failure(team: Team, verb: list[str]) -> None:
+    command = [sys.executable, "-m", "orchestrator.cli.main", *verb]
+    command += [] if verb[-1] == "--help" else ["--team", str(team.root)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=PROJECT, check=False
+    )
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_ctrl_c_while_modules_are_loaded_leaves_no_trace() -> None:
