@@ -118,7 +118,7 @@ def find_servers(repository: Path, settings: Settings) -> Merged:
     places = [
         *(Place(path=Path(file), source=file, is_required=True) for file in settings.mcp_config),
         Place(path=user_file().with_name(USER_FILE), source=PERSONS_SOURCE),
-        Place(path=repository / MCP_FILE, source=MCP_FILE),
+        Place(path=repository / MCP_FILE, source=MCP_FILE, within=repository),
     ]
     return merge(map(read_file, places))
 

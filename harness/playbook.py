@@ -8,10 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import msgspec
-import yaml
 
 from coordination.errors import TeamError
 from coordination.usage import Usage
+from harness.yaml_text import YamlUnusable, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,9 +137,9 @@ class Playbook:
     def parse(cls, text: str, path: str = "(text)") -> Self:
         """The playbook in the text. Raises PlaybookInvalid; `path` is the name that errors give it."""
         try:
-            raw = yaml.safe_load(text)
+            raw = load_yaml(text)
             written = msgspec.convert(raw, PlaybookText)
-        except yaml.YAMLError as error:
+        except YamlUnusable as error:
             raise PlaybookInvalid(path=path, where="file", why=f"not YAML: {error}") from error
         except msgspec.ValidationError as error:
             raise _invalid(path, str(error)) from error

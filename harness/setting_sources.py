@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import platformdirs
-import yaml
 
 from coordination.errors import TeamError
+from harness.regular_files import FileUnusable, read_regular
 from harness.setting_entry import Reach
+from harness.yaml_text import YamlUnusable, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -98,15 +99,13 @@ def read_yaml(path: Path, whole: Collection[str], *, from_repository: bool) -> S
     """
     label = path.name if from_repository else str(path)
     try:
-        data = path.read_bytes()
+        document = load_yaml(read_regular(path, within=path.parent if from_repository else None))
     except FileNotFoundError:
-        data = b""
-    except OSError as error:
-        raise SettingsUnreadable(source=label, why=error.strerror or "cannot be read") from error
-    try:
-        document = yaml.safe_load(data)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsUnreadable(source=label, why=_place(error)) from error
+        document = None
+    except FileUnusable as error:
+        raise SettingsUnreadable(source=label, why=error.why) from error
+    except YamlUnusable as error:
+        raise SettingsUnreadable(source=label, why=str(error)) from error
     if not isinstance(document, dict | None):
         raise SettingsUnreadable(source=label, why="is no mapping of names to values")
     values = dict(_flat(document or {}, "", whole))
@@ -116,11 +115,14 @@ def read_yaml(path: Path, whole: Collection[str], *, from_repository: bool) -> S
 def read_dotenv(path: Path) -> Source:
     """The `NAME=value` lines of a file; other lines are another program's business."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except FileNotFoundError:
         text = ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsUnreadable(source=DOTENV_FILE, why=str(error)) from error
+    except FileUnusable as error:
+        raise SettingsUnreadable(source=DOTENV_FILE, why=error.why) from error
+    except UnicodeDecodeError as error:
+        why = f"it is no UTF-8 at byte {error.start}; save it as UTF-8"
+        raise SettingsUnreadable(source=DOTENV_FILE, why=why) from error
     pairs = (_pair(line) for line in text.splitlines())
     return Source(label=DOTENV_FILE, values=dict(pair for pair in pairs if pair), by_variable=True)
 
@@ -142,12 +144,6 @@ def _flat(document: Mapping[Any, Any], above: str, whole: Collection[str]) -> It
             yield from _flat(value, f"{name}.", whole)
         else:
             yield name, value
-
-
-def _place(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or "is no YAML"
-    return f"line {mark.line + 1}: {problem}" if mark else str(problem)
 
 
 def values_of(

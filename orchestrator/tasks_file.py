@@ -7,15 +7,17 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import yaml
 
 from coordination import layout
 from coordination.errors import TeamError
+from harness.regular_files import FileUnusable, read_regular
+from harness.yaml_text import YamlUnusable, load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+FILE_BYTES = 10_000_000  # a graph of many thousand tasks, each described at length
 NotBlank = Annotated[str, msgspec.Meta(pattern=r"\S")]  # the board refuses the same, but only after the start
 RoleName = Annotated[str, msgspec.Meta(pattern=f"^{layout.MEMBER_NAME.pattern}$")]
 Priority = Annotated[int, msgspec.Meta(ge=0, le=9)]
@@ -66,11 +68,13 @@ def load_tasks(path: Path) -> list[PlannedTask]:
 
 def _entries(path: Path) -> list[PlannedTask]:
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadTasksFile(path=str(path), why=f"cannot be read ({error})") from error
-    except yaml.YAMLError as error:
-        raise BadTasksFile(path=str(path), why=f"is no YAML: {' '.join(str(error).split())}") from error
+        raw = load_yaml(read_regular(path, most=FILE_BYTES))
+    except FileNotFoundError as error:
+        raise BadTasksFile(path=str(path), why="cannot be read: there is no such file") from error
+    except FileUnusable as error:
+        raise BadTasksFile(path=str(path), why=f"cannot be read: {error.why}") from error
+    except YamlUnusable as error:
+        raise BadTasksFile(path=str(path), why=f"is no YAML: {error}") from error
     if not isinstance(raw, list) or not raw:
         raise BadTasksFile(path=str(path), why="must be a list of tasks, each with at least key and subject")
     return [_entry(path, place, entry) for place, entry in enumerate(raw, start=1)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.mcp.config import Entry, Note, Server, Transport, read_entry
 from harness.mcp.lenient_json import NamedTwice, parse
 from harness.mcp.names import prefix_of
+from harness.regular_files import FileUnusable, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,19 +33,20 @@ class Place:
 
     path: Path
     source: str
+    within: Path | None = None  # links may not lead out of this directory
     is_required: bool = False  # the person named it
 
 
 def read_file(place: Place) -> Configuration:
     """What the file says; one that is not there says nothing unless it is required."""
     try:
-        data = place.path.read_bytes()
+        data = read_regular(place.path, within=place.within)
     except FileNotFoundError as error:
         if not place.is_required:
             return Configuration(source=place.source)
         return _broken(place.source, f"{place.path} cannot be read: {error.strerror}")
-    except OSError as error:
-        return _broken(place.source, f"{place.path} cannot be read: {error.strerror}")
+    except FileUnusable as error:
+        return _broken(place.source, f"{place.path} cannot be read: {error.why}")
     return read_configuration(data, place.source)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ class NamedTwice(dict[str, Any]):
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         names = [name for name, _ in pairs]
-        self.twice = sorted({name for name in names if names.count(name) > 1})
+        self.twice = sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +40,9 @@ def parse(data: bytes) -> Parsed:
     clean = _TEXT_OR_COMMA.sub(_blank, plain)
     try:
         value = json.loads(clean, object_pairs_hook=NamedTwice)
-    except json.JSONDecodeError as error:
-        return Parsed(fault=f"line {error.lineno}, column {error.colno}: {error.msg}")
-    except RecursionError:
-        return Parsed(fault="it is nested too deeply")
+        json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        return Parsed(fault=_fault(error))
     warnings = []
     if plain != text:
         warnings.append("comments are no JSON; other programs may refuse the file")
@@ -54,3 +54,15 @@ def parse(data: bytes) -> Parsed:
 def _blank(match: re.Match[str]) -> str:
     """A text as it is; anything else as so many blanks, so that lines and columns stay."""
     return match[1] or re.sub(r"[^\n]", " ", match[2])
+
+
+def _fault(error: ValueError | RecursionError) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return f"line {error.lineno}, column {error.colno}: {error.msg}"
+        case UnicodeEncodeError():
+            return "half a character (\\ud800 to \\udfff) is no text"
+        case RecursionError():
+            return "it is nested too deeply"
+        case _:  # a number of thousands of digits
+            return str(error)

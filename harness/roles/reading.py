@@ -47,7 +47,8 @@ def read_role(path: Path, *, repository: Path, models: Mapping[str, str]) -> Rol
     `models` says for the names that files use how the server calls them.
     """
     found = RoleReading(name=path.stem, path=path.relative_to(repository).as_posix())
-    data = bytes_below(path, path.parent)
+    is_ours = path.parent.resolve().is_relative_to(repository.resolve())  # the directory may be a link too
+    data = bytes_below(path, path.parent if is_ours else repository)
     if isinstance(data, str):
         return replace(found, problems=(_error("unreadable", data),))
     document = parse(data)

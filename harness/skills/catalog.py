@@ -30,6 +30,7 @@ class Root:
 
     path: Path
     source: str  # as people name it
+    within: Path | None = None  # where links may lead; without it, only below the directory itself
     allowed: frozenset[str] | None = None  # only these names, where the person has to name them
 
 
@@ -67,7 +68,7 @@ class Catalog:
 def roots_of(repository: Path, *, home: Path, allowed_at_home: Iterable[str]) -> list[Root]:
     """Where skills are looked for; an earlier root wins."""
     return [
-        *(Root(path=repository / name, source=name) for name in PROJECT_ROOTS),
+        *(Root(path=repository / name, source=name, within=repository) for name in PROJECT_ROOTS),
         Root(path=home / ".agents" / "skills", source=HOME_ROOT, allowed=frozenset(allowed_at_home)),
         Root(path=shipped_skills(), source=SHIPPED),
     ]
@@ -90,9 +91,8 @@ def scan(roots: Iterable[Root]) -> Catalog:
         if real in seen:
             continue
         seen.add(real)
-        found = (
-            read_skill(folder, root=root.path, source=root.source) for folder in skill_folders(root.path)
-        )
+        bound = root.within or root.path
+        found = (read_skill(folder, root=bound, source=root.source) for folder in skill_folders(root.path))
         readings += [_offered(reading, root, skills) for reading in found]
         readings += _misnamed(root.path)
     return Catalog(skills=dict(sorted(skills.items())), readings=readings)

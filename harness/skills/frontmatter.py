@@ -9,6 +9,8 @@ from enum import StrEnum
 
 import yaml
 
+from harness.yaml_text import YamlUnusable, compose_yaml
+
 HEAD_CHARACTERS = 65_536  # of the block; a longer one is no list of a few fields
 NODES = 2_000  # in the block, aliases counted each time: a small text may stand for a huge tree
 _RULE = "---"
@@ -74,11 +76,11 @@ def _refused(code: str, text: str, line: int | None = None) -> Document:
 def _fields(head: str) -> tuple[dict[str, Value], list[Problem]]:
     try:
         return _read(head)
-    except yaml.YAMLError as error:
+    except YamlUnusable as error:
         first = error
     try:
         fields, problems = _read("\n".join(map(_quoted, head.split("\n"))))
-    except yaml.YAMLError:
+    except YamlUnusable:
         return {}, [_yaml_problem(first, Severity.ERROR)]
     return fields, [_yaml_problem(first, Severity.WARNING), *problems]
 
@@ -89,27 +91,25 @@ def _quoted(line: str) -> str:
     return f"{match[1]}: {json.dumps(match[2].rstrip(), ensure_ascii=False)}" if match else line
 
 
-def _yaml_problem(error: yaml.YAMLError, severity: Severity) -> Problem:
-    mark = getattr(error, "problem_mark", None)
-    why = getattr(error, "problem", None) or "is no YAML"
+def _yaml_problem(error: YamlUnusable, severity: Severity) -> Problem:
     if severity is Severity.ERROR:
-        text = f"the block of fields is no YAML: {why}"
-        return Problem(code="yaml", text=text, severity=severity, line=_line(mark))
-    text = f"not strictly YAML ({why}); the value was taken as it stands, put it in quotes"
-    return Problem(code="yaml-recovered", text=text, line=_line(mark))
+        text = f"the block of fields is no YAML: {error.why}"
+        return Problem(code="yaml", text=text, severity=severity, line=_line(error.line))
+    text = f"not strictly YAML ({error.why}); the value was taken as it stands, put it in quotes"
+    return Problem(code="yaml-recovered", text=text, line=_line(error.line))
 
 
-def _line(mark: yaml.Mark | None) -> int:
-    return 2 + (mark.line if mark else 0)  # the block begins in the second line
+def _line(line: int | None) -> int:
+    return 1 + (line or 1)  # the block begins in the second line
 
 
 def _read(head: str) -> tuple[dict[str, Value], list[Problem]]:
-    """Raises YAMLError. Scalars stay the text they are: 1.10, yes and dates are no other values here."""
-    node = yaml.compose(head, Loader=yaml.BaseLoader)
+    """Raises YamlUnusable. Scalars stay the text they are: 1.10, yes and dates are no other values here."""
+    node = compose_yaml(head)
     if node is None:
         return {}, []
     if not isinstance(node, yaml.MappingNode):
-        raise yaml.MarkedYAMLError(problem="expected names with values", problem_mark=node.start_mark)
+        raise YamlUnusable(why="expected names with values", line=node.start_mark.line + 1)
     reader = _Reader()
     value = reader.value(node)
     assert isinstance(value, dict)
@@ -126,7 +126,7 @@ class _Reader:
     def value(self, node: yaml.Node) -> Value:
         self._nodes += 1
         if self._nodes > NODES:
-            raise yaml.MarkedYAMLError(problem="too many values", problem_mark=node.start_mark)
+            raise YamlUnusable(why="too many values", line=node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node)
         if isinstance(node, yaml.SequenceNode):
@@ -139,6 +139,8 @@ class _Reader:
             name = str(key.value) if isinstance(key, yaml.ScalarNode) else ""
             if name in found:
                 text = f"{name} is there twice, and the last one counts; remove one"
-                self.problems.append(Problem(code="duplicate-key", text=text, line=_line(key.start_mark)))
+                self.problems.append(
+                    Problem(code="duplicate-key", text=text, line=_line(key.start_mark.line + 1))
+                )
             found[name] = self.value(item)
         return found

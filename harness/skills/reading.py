@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.regular_files import FileUnusable, read_regular
 from harness.skills.fields import field_problems, metadata_of, name_of, text_of, tools_of
 from harness.skills.frontmatter import Problem, Severity, parse
 from harness.skills.skill import FILE, Reading, Skill
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from harness.skills.frontmatter import Document
 
-FILE_BYTES = 1_000_000  # of a skill's file and of a resource; more is nothing to read into a conversation
 RESOURCES = 500  # of one skill
 
 
@@ -71,16 +71,11 @@ def _error(code: str, text: str) -> Problem:
 def bytes_below(path: Path, root: Path) -> bytes | str:
     """What the file holds, or why it cannot be used."""
     try:
-        real = path.resolve()
-        if not real.is_relative_to(root.resolve()):
-            return f"it leads out of {root}"
-        if not real.is_file():
-            return "there is no such file"
-        if real.stat().st_size > FILE_BYTES:
-            return f"it is longer than {FILE_BYTES} bytes"
-        return real.read_bytes()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL byte
-        return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
+        return read_regular(path, within=root)
+    except FileNotFoundError:
+        return "there is no such file"
+    except FileUnusable as error:
+        return error.why
 
 
 def _resources(folder: Path) -> tuple[dict[str, str], list[Problem]]:

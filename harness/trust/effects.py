@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import yaml
-
 from harness.hooks.configured import BadHook, hooks_of
 from harness.hooks.events import Event
 from harness.instructions.instructions import FILES as GUIDES
@@ -17,7 +15,8 @@ from harness.mcp.config_file import read_configuration
 from harness.roles.catalog import PLACES as ROLE_PLACES
 from harness.setting_sources import DOTENV_FILE, SETTINGS_FILE
 from harness.skills.skill import FILE as SKILL_FILE
-from harness.trust.repository_files import INCLUDE_FILE, MCP_FILE, RepositoryFiles
+from harness.trust.repository_files import INCLUDE_FILE, MCP_FILE, UNUSED, RepositoryFiles
+from harness.yaml_text import YamlUnusable, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +64,8 @@ def _effects(name: str, text: str) -> Iterator[Effect]:
         yield from _of_settings(text)
     elif name == MCP_FILE:
         yield from _of_servers(text)
+    elif text.startswith(UNUSED):
+        yield Effect(file=name, what="is not used", text=text.removeprefix(UNUSED))
     elif name.rpartition("/")[2] == SKILL_FILE:
         yield Effect(file=name, what="is a skill that agents can load and follow")
     elif name.startswith(ROLE_PLACES):
@@ -77,8 +78,8 @@ def _effects(name: str, text: str) -> Iterator[Effect]:
 
 def _of_settings(text: str) -> Iterator[Effect]:
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError:
+        document = load_yaml(text)
+    except YamlUnusable:
         document = None
     if not isinstance(document, dict):
         yield Effect(file=SETTINGS_FILE, what="cannot be read as settings, so no run will begin")
@@ -97,7 +98,14 @@ def _texts(value: object, *, is_hook: bool) -> Iterator[str]:
             yield from (hook.command for hook in hooks_of({Event.STOP: value}))
             return
     for one in value if isinstance(value, list) else [value]:
-        yield one if isinstance(one, str) else json.dumps(one)
+        yield one if isinstance(one, str) else _written(one)
+
+
+def _written(value: object) -> str:
+    try:
+        return json.dumps(value, default=str)
+    except TypeError:  # a name that JSON does not know, such as a date
+        return str(value)
 
 
 def _flat(document: dict[object, object], above: str) -> Iterator[tuple[str, object]]:

@@ -6,20 +6,20 @@ import hashlib
 import os
 import re
 import shlex
-import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from coordination.errors import TeamError
 from harness.hooks.configured import BadHook, hooks_of
 from harness.instructions.instructions import FILES as GUIDES
 from harness.mcp.config_file import read_configuration
 from harness.pinned import digest_of
+from harness.regular_files import FileUnusable, digest_of_regular, read_regular
 from harness.roles.catalog import PLACES as ROLE_PLACES
 from harness.setting_sources import DOTENV_FILE, SETTINGS_FILE
 from harness.skills.catalog import PROJECT_ROOTS, skill_folders
+from harness.yaml_text import YamlUnusable, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MCP_FILE = ".mcp.json"
 INCLUDE_FILE = ".worktreeinclude"
+DIGEST = "sha256:"  # begins what stands for a file that is not shown
+UNUSED = "not read: "  # begins what stands for something that nobody reads either
 SHOWN_BYTES = 200_000  # of one file; of a longer one, as of one that is no text, only the digest is kept
 _PROJECT = re.compile(r"\$(CLAUDE_PROJECT_DIR|LEADHAND_PROJECT|\{CLAUDE_PROJECT_DIR\}|\{LEADHAND_PROJECT\})/")
 
@@ -37,7 +39,8 @@ class RepositoryFileUnreadable(TeamError):
 
     path: str
     why: str
-    says = "cannot read {path} ({why}), which decides what runs here; mend its mode or move it away"
+    exit_code = 2
+    says = "cannot read {path} ({why}), which decides what runs here; mend it or move it away"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,52 +73,78 @@ def find_files(root: Path, repository: Path, *, tracked: Collection[str] = ()) -
     `tracked` says which of the top files git knows: a `.env` that it does not know is the person's own.
     Raises RepositoryFileUnreadable.
     """
-    settings, servers = _whole(root / SETTINGS_FILE), _whole(repository / MCP_FILE)
+    settings, servers = _whole(root / SETTINGS_FILE, root), _whole(repository / MCP_FILE, repository)
     found = {SETTINGS_FILE: settings, MCP_FILE: servers}
     if DOTENV_FILE in tracked:
         found[DOTENV_FILE] = _hidden(root / DOTENV_FILE)
     words = [*_hook_words(settings or ""), *_server_words(servers or "")]
     others = [repository / name for name in (INCLUDE_FILE, *GUIDES)]
     for path in (*others, *_of_agents(repository), *_named(repository, words)):
-        found.setdefault(_name(path, repository), _text(path))
+        found.setdefault(_name(path, repository), _text(path, repository))
     return RepositoryFiles(texts={name: text for name, text in sorted(found.items()) if text is not None})
 
 
-def _whole(path: Path) -> str | None:
-    return _text(path, sys.maxsize)
-
-
-def _text(path: Path, most: int = SHOWN_BYTES) -> str | None:
-    """What the file holds, or its digest where that is nothing to show; None without a file."""
-    data = _bytes(path)
-    if data is None:
+def _whole(path: Path, within: Path) -> str | None:
+    """All of a file that says what runs here; what cannot be shown as a text is refused."""
+    try:
+        data = read_regular(path, within=within)
+        text = data.decode("utf-8")
+    except FileNotFoundError:
         return None
+    except FileUnusable as error:
+        raise RepositoryFileUnreadable(path=str(path), why=error.why) from error
+    except UnicodeDecodeError as error:
+        why = f"it is no UTF-8 at byte {error.start}; save it as UTF-8"
+        raise RepositoryFileUnreadable(path=str(path), why=why) from error
+    if "\0" in text:  # as UTF-16 without a mark looks
+        raise RepositoryFileUnreadable(path=str(path), why="it has NUL bytes; save it as UTF-8")
+    return text
+
+
+def _text(path: Path, within: Path) -> str | None:
+    """What the file holds, or its digest where that is nothing to show; None without a file."""
     try:
-        return data.decode("utf-8") if len(data) <= most else _digest(data)
-    except UnicodeDecodeError:
-        return _digest(data)
-
-
-def _hidden(path: Path) -> str | None:
-    """Only the digest: its values are credentials."""
-    data = _bytes(path)
-    return None if data is None else _digest(data)
-
-
-def _digest(data: bytes) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
-
-
-def _bytes(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes() if path.is_file() else None
+        return None if path.is_dir() else _shown(path, within)
+    except FileNotFoundError:
+        return None
+    except FileUnusable as error:
+        return _unused(path, error.why)
     except OSError as error:
         raise RepositoryFileUnreadable(path=str(path), why=error.strerror or "it cannot be read") from error
 
 
+def _shown(path: Path, within: Path) -> str:
+    if path.exists() and path.stat().st_size > SHOWN_BYTES:
+        return f"{DIGEST}{digest_of_regular(path, within=within)}"
+    data = read_regular(path, within=within)
+    with suppress(UnicodeDecodeError):
+        text = data.decode("utf-8")
+        if not text.startswith((DIGEST, UNUSED)):  # or it could pass for another file
+            return text
+    return f"{DIGEST}{hashlib.sha256(data).hexdigest()}"
+
+
+def _unused(path: Path, why: str) -> str:
+    """Of what is no file of the repository only the reason; a file that wants leave may be read later."""
+    if path.is_file() and not os.access(path, os.R_OK):
+        raise RepositoryFileUnreadable(path=str(path), why=why)
+    return f"{UNUSED}{os.fsencode(why).decode('utf-8', 'backslashreplace')}"
+
+
+def _hidden(path: Path) -> str | None:
+    """Only the digest: its values are credentials."""
+    try:
+        return f"{DIGEST}{digest_of_regular(path)}"
+    except FileNotFoundError:
+        return None
+    except FileUnusable as error:
+        raise RepositoryFileUnreadable(path=str(path), why=error.why) from error
+
+
 def _name(path: Path, repository: Path) -> str:
     """How people call it; a name that is no UTF-8 shows its odd bytes."""
-    return os.fsencode(path.relative_to(repository)).decode("utf-8", "backslashreplace")
+    name = os.fsencode(path.relative_to(repository)).replace(b"\\", rb"\\")  # so that no two share one
+    return name.decode("utf-8", "backslashreplace")
 
 
 def _of_agents(repository: Path) -> Iterator[Path]:
@@ -130,9 +159,9 @@ def _of_agents(repository: Path) -> Iterator[Path]:
 def _hook_words(settings: str) -> list[str]:
     """The words of all hooks; a file that is no YAML is refused where the settings are read."""
     try:
-        document = yaml.safe_load(settings)
+        document = load_yaml(settings)
         hooks = hooks_of(document.get("hooks", {}) if isinstance(document, dict) else {})
-    except (yaml.YAMLError, BadHook):
+    except (YamlUnusable, BadHook):
         return []
     return [word for hook in hooks for word in _words(hook.command, is_callable=hook.is_python)]
 

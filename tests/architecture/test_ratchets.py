@@ -46,12 +46,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Decisions, orders and what instructs a lead are signed (coordination/keys, harness/context/seals).
 # Findings of the memory say why and what to do (orchestrator/memory_findings).
 # Output that nobody can take, and a question that another terminal is told of (console, confirmation).
+# YAML and files that others wrote have one way in (harness/yaml_text, harness/regular_files).
 PACKAGES = {
     "coordination": 8973,
-    "harness": 17616,
+    "harness": 17843,
     "workspace": 5045,
     "agent_worker": 1991,
-    "orchestrator": 10308,
+    "orchestrator": 10312,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300
@@ -144,6 +145,12 @@ def test_processes_start_only_where_the_design_says() -> None:  # W30
         if re.search(r"subprocess|open_process|os\.fork|os\.exec", path.read_text())
     }
     assert starters <= STARTS_PROCESSES
+
+
+def test_yaml_is_read_in_one_place() -> None:
+    loads = re.compile(r"yaml\.(?!yaml)\w*(load|compose|parse|scan|Loader)\w*|from yaml\b")
+    readers = {name(path) for path in sources() if loads.search(path.read_text(encoding="utf-8"))}
+    assert readers == {"harness/yaml_text.py"}
 
 
 def test_only_the_layout_builds_state_paths() -> None:

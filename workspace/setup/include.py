@@ -34,7 +34,7 @@ def included(main: Git) -> tuple[str, ...]:
     Git itself matches the patterns, so they mean what they mean in a `.gitignore`.
     """
     patterns = main.place.tree / INCLUDE_FILE
-    if not patterns.is_file():
+    if not patterns.is_file() or not patterns.resolve().is_relative_to(main.place.tree.resolve()):
         return ()
     named = _names(main.run("ls-files", "--others", "--ignored", f"--exclude-from={patterns}", "-z"))
     foreign = [name for name in named if PurePosixPath(name).parts[0] not in layout.TOP_LEVEL]

@@ -117,5 +117,5 @@ def test_a_file_that_cannot_be_read_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(BadTasksFile, match="cannot be read"):
         load_tasks(tmp_path / "none.yaml")
     (tmp_path / "tasks.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadTasksFile, match="cannot be read"):
+    with pytest.raises(BadTasksFile, match="no UTF-8 at byte 0; save it as UTF-8"):
         load_tasks(tmp_path / "tasks.yaml")

