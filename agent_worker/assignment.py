@@ -104,7 +104,8 @@ class Assignment:
 
     async def take_up(self) -> Task | None:
         """The task that a former process of this name held goes on, its plan with it; None without one."""
-        return await while_kept(self._keeper, self._off_loop(self._take_up))
+        task = await while_kept(self._keeper, self._off_loop(self._take_up))
+        return await self._make_place(task) if task and self._desk.task is None else task
 
     def _take_up(self) -> Task | None:
         stores, claimant = self._stores, self._desk.claimant
@@ -118,11 +119,7 @@ class Assignment:
             return None
         self._keeper.holds(task.id, task.token)
         self._desk.go_on(task)
-        return (
-            task
-            if self._desk.problem() is None
-            else self._desk.sit_down(task, stores.runs.get(task.run or ""))
-        )
+        return task
 
     async def claim(self, task_id: str) -> str:
         """The named task is this teammate's; returns its briefing. Raises TurnNotOver."""
@@ -148,6 +145,9 @@ class Assignment:
         deadline = anyio.current_time() + MERGE_PATIENCE_SECONDS
         while await self._off_loop(self._waits_for_merge, task) and anyio.current_time() < deadline:
             await self._pulse.wait(self._pulse.count, MERGE_LOOK_SECONDS)
+        return await self._make_place(task)
+
+    async def _make_place(self, task: Task) -> Task:
         run = await self._off_loop(self._stores.runs.get, task.run or "")
         try:
             return await while_kept(self._keeper, self._off_loop(self._desk.sit_down, task, run))

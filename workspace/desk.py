@@ -176,9 +176,14 @@ class Desk:
             raise TurnNotOver(task=self.task.id, status=self.task.status)
 
     def go_on(self, task: Task) -> None:
-        """A task that was resumed under a new token is worked on again in the tree it has."""
+        """A task that was resumed under a new token is worked on again in the tree it has.
+
+        Where it has none of its own, or a broken one, the member sits nowhere and has to `sit_down`.
+        """
         self.task = task
-        if self._setup and task.worktree:
+        if not self._tree_of.is_bound(task) or self.problem():
+            self.leave()
+        elif self._setup:
             self.variables = self._setup.variables(self.tree, task.id)
 
     def leave(self) -> None:
@@ -188,7 +193,7 @@ class Desk:
 
     def problem(self) -> TeamError | None:
         """Why the member may not touch its tree now; None while task and tree are its own."""
-        if self.task is None:
+        if self.task is None or self.task.worktree is None:
             return NoTask()
         present = self._store.get(self.task.id)
         if present.token != self.task.token or present.status not in {Status.IN_PROGRESS, Status.COMPLETED}:
@@ -201,13 +206,16 @@ class Desk:
     @property
     def tree(self) -> Path:
         """The directory of the present task. Raises NoTask."""
-        if self.task is None or self.task.worktree is None:
+        return self._tree(self._held())
+
+    def _tree(self, task: Task) -> Path:
+        if task.worktree is None:  # without this the root itself, the person's checkout, would be meant
             raise NoTask
-        return self._team.root / self.task.worktree
+        return self._team.root / task.worktree
 
     def _commit(self, task: Task) -> str:
         """All that the tree holds is in a commit, kept under a branch of its own; its id."""
-        path = self._team.root / (task.worktree or "")
+        path = self._tree(task)
         commit = self._trees.snapshot(path, message=task.subject, member=self.claimant.name, task=task.id)
         self._trees.keep(kept_branch(task), commit)
         return commit
@@ -264,7 +272,7 @@ class Desk:
             return
         self.task = None
         try:
-            commit: str | None = self._commit(task)
+            commit = self._commit(task) if task.worktree else None
         except TeamError as error:  # the tree is gone: that must not keep the task
             commit, why = None, f"{why}; nothing could be kept: {error}"
         branch = kept_branch(task) if commit else None

@@ -14,7 +14,7 @@ from coordination.child import end_group
 from coordination.clock import Clock, SystemClock
 from coordination.errors import TeamError
 from coordination.json_form import scrub
-from workspace.git_directory import locate, registered
+from workspace.git_directory import WorktreeBroken, locate, registered
 from workspace.git_locks import LockWatch
 from workspace.git_pins import GitPins
 from workspace.git_settings import SETTINGS, as_environment, host_environment, neutral
@@ -108,8 +108,10 @@ class Git:
         self._program = find_git(self.place.common.parent)
 
     def at(self, tree: Path) -> Git:
-        """Git on a linked worktree. Raises WorktreeBroken when it is not one of this repository."""
+        """Git on another linked worktree. Raises WorktreeBroken when it is not one of this repository."""
         place = registered(self.place.common, tree)
+        if place.own == self.place.own:  # a person may work in a linked worktree too
+            raise WorktreeBroken(path=str(tree), why="it is the person's own checkout")
         return Git(tree, clock=self._clock, place=place, pins=self._pins)
 
     def pinned(self) -> Git:

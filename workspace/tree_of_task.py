@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from coordination.records import Task, TaskResult
+from coordination.task_rules import Event
 from workspace.git import UnknownCommit
 from workspace.git_directory import WorktreeBroken
 from workspace.worktrees import CannotCombine
@@ -51,6 +52,12 @@ class TreeOfTask:
             with suppress(CannotCombine, UnknownCommit):  # it contradicts the newest state, or is gone
                 return self._trees.create(name, base=base, also=[*wanted, former], finished=False)
         return self._trees.create(name, base=base, also=wanted, finished=False)
+
+    def is_bound(self, task: Task) -> bool:
+        """A tree was made for its present holder, in this life or a former one, not for one before."""
+        steps = [version.event for _, version in self._store.history(task.id)]
+        last = next((step for step in reversed(steps) if step in {Event.CLAIM, Event.BIND}), None)
+        return last == Event.BIND
 
     def _unmerged_needs(self, task: Task) -> list[Task]:
         blockers = [self._store.get(blocker) for blocker in task.blocked_by]

@@ -189,7 +189,7 @@ class Worktrees:
 
         Reads three small files of git; a process is started only when the head has moved.
         """
-        if not layout.MEMBER_NAME.fullmatch(path.name) or path.parent.resolve() != self.directory:
+        if not self._is_ours(path):
             return f"{path} is not a worktree of this team"
         try:
             head = detached_head(registered(self._git.place.common, path))
@@ -198,6 +198,9 @@ class Worktrees:
         except (WorktreeBroken, GitError) as error:
             return str(error)
         return None
+
+    def _is_ours(self, path: Path) -> bool:
+        return bool(layout.MEMBER_NAME.fullmatch(path.name)) and path.parent.resolve() == self.directory
 
     def git_at(self, path: Path) -> Git:
         """Git on the tree. Raises WorktreeBroken."""
@@ -234,6 +237,8 @@ class Worktrees:
         No branch moves, even if one was checked out in the tree. Raises WorktreeBroken,
         NestedRepository, NotTakenOver, GitError.
         """
+        if not self._is_ours(path):
+            raise WorktreeBroken(path=str(path), why="it is not a worktree of this team")
         here = self._git.at(path)
         self._take_over(here)
         here.run("update-ref", "--no-deref", "HEAD", here.head())  # off any branch, all files as they are

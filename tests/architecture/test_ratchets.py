@@ -46,11 +46,12 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Decisions, orders and what instructs a lead are signed (coordination/keys, harness/context/seals).
 # Findings of the memory say why and what to do (orchestrator/memory_findings).
 # Output that nobody can take, and a question that another terminal is told of (console, confirmation).
+# Only trees of the team are committed, and whose tree a successor finds is asked (workspace/tree_of_task).
 # YAML and files that others wrote have one way in (harness/yaml_text, harness/regular_files).
 PACKAGES = {
     "coordination": 8973,
     "harness": 17843,
-    "workspace": 5045,
+    "workspace": 5065,
     "agent_worker": 1991,
     "orchestrator": 10312,
 }

@@ -12,18 +12,21 @@ from coordination.task_drafts import TaskDraft
 from coordination.task_refusals import Claimant
 from coordination.task_rules import StaleToken
 from coordination.task_store import TaskStore
+from coordination.team_root import create_team
 from coordination.usage import Usage
 from tests.support.repository import Repository
 from tests.support.verifier import SlowVerifier
 from workspace.desk import Desk, HandedIn, LeaseBroken, NoTask, Proof, UnknownCheck, checks_of
-from workspace.git import UnknownCommit
+from workspace.git import Git, UnknownCommit
+from workspace.git_directory import WorktreeBroken
 from workspace.worktrees import CannotCombine, Worktrees
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from coordination.team_root import Team
-    from workspace.git import Git
+    from tests.support.clock import FakeClock
 
 PROOF = Proof(
     checks={"fine": "test -f fine.txt", "add": "python3 -c 'import add'"}, every_task=(), timeout_seconds=20
@@ -355,6 +358,91 @@ def test_a_task_whose_tree_is_gone_is_given_back_all_the_same(office: Office) ->
     after = office.store.get(task.id)
     assert after.status is Status.PENDING
     assert after.why.startswith("stopped; nothing could be kept: ")
+
+
+@pytest.fixture
+def linked(repository: Repository) -> Iterator[Repository]:
+    """A person who works in a linked worktree, with an edit and a file that are in no commit."""
+    path = repository.path.parent / "linked"
+    repository.git("worktree", "add", "--quiet", "--detach", str(path))
+    person = Repository(path)
+    person.write({"add.py": "an edit", "untracked.txt": "mine"})
+    before = person.head(), person.git("ls-files"), person.git("diff", "HEAD")
+    yield person
+    assert (person.head(), person.git("ls-files"), person.git("diff", "HEAD")) == before
+    assert "untracked.txt" in person.git("ls-files", "--others")
+    repository.git("worktree", "remove", "--force", str(path))
+
+
+def test_a_task_without_a_tree_is_given_back_without_a_commit_of_the_persons_checkout(
+    linked: Repository, clock: FakeClock
+) -> None:
+    office = Office(create_team(linked.path, linked.path, clock=clock), Git(linked.path), linked)
+    desk, before = office.desk(), office.store.claim(office.task().id, Claimant(name="alice", incarnation=1))
+    desk.task = office.store.resume(before.id, desk.claimant, died=True)
+    assert isinstance(desk.problem(), NoTask)
+    with pytest.raises(NoTask):
+        desk.not_handed_in(USED)
+    desk.give_back("stopped")
+    after = office.store.get(before.id)
+    assert (after.status, after.why, after.commit, after.branch) == (Status.PENDING, "stopped", None, None)
+    assert office.branches(after) == []
+
+
+@pytest.mark.parametrize("where", [".", "../linked", "../other"])
+def test_nothing_is_committed_of_what_is_no_tree_of_the_team(
+    repository: Repository, linked: Repository, where: str
+) -> None:
+    other = repository.path.parent / "other"
+    repository.git("worktree", "add", "--quiet", "--detach", str(other))
+    repository.write({"untracked.txt": "mine"}, at=other)
+    trees = Worktrees(Git(linked.path), linked.path)
+    with pytest.raises(WorktreeBroken, match="not a worktree of this team"):
+        trees.snapshot(linked.path / where, message="x", member="alice", task="task_1")
+    assert repository.git("status", "--porcelain", at=other) == "?? untracked.txt"
+    repository.git("worktree", "remove", "--force", str(other))
+
+
+def test_the_persons_linked_checkout_is_never_opened_as_a_tree(linked: Repository) -> None:
+    with pytest.raises(WorktreeBroken, match="the person's own checkout"):
+        Git(linked.path).at(linked.path)
+
+
+# going on
+
+
+def resumed(office: Office, desk: Desk, task: Task) -> Task:
+    """The next process of the holder goes on with the task."""
+    held = office.store.resume(task.id, desk.claimant, died=True)
+    desk.go_on(held)
+    return held
+
+
+def test_a_successor_goes_on_in_the_tree_of_its_task(office: Office) -> None:
+    first, again = office.desk(), office.desk()
+    task = office.sits_down(first, office.task())
+    again.claimant = Claimant(name="alice", incarnation=3)
+    resumed(office, again, task)
+    assert again.tree == first.tree
+    assert again.problem() is None
+
+
+def test_a_successor_sits_down_anew_where_no_tree_was_bound(office: Office) -> None:
+    first, again = office.desk(), office.desk()
+    task = office.store.claim(office.task().id, first.claimant)
+    again.claimant = Claimant(name="alice", incarnation=3)
+    held = resumed(office, again, task)
+    assert again.task is None
+    assert again.sit_down(held, office.run).worktree == f".worktrees/{task.id}-{held.token}"
+
+
+def test_a_successor_does_not_take_the_tree_of_a_former_holder_for_its_own(office: Office) -> None:
+    task, alice, bob = office.task(), office.desk(), office.desk("bob")
+    office.sits_down(alice, task)
+    office.store.reclaim(task.id, alice.task.token if alice.task else 0, "silent")
+    office.store.claim(task.id, Claimant(name="bob", incarnation=1))
+    resumed(office, bob, task)
+    assert bob.task is None
 
 
 def test_giving_back_nothing_changes_nothing(office: Office) -> None:

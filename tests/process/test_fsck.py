@@ -35,6 +35,8 @@ pytestmark = pytest.mark.process
 WORK = """
   - when: {last_user: Somebody worked on this before, tools_called: ^$}
     call: {bash: {command: sed -i.bak s/1/2/ a.py && rm a.py.bak}}
+  - when: {last_result: outcome_unknown}
+    call: {bash: {command: sed -i.bak s/1/2/ a.py && rm a.py.bak}}
   - when: {tools_called: ^$}
     call: {bash: {command: 'echo half > half.txt; @WAIT@'}}
   - when: {tools_called: bash$}
@@ -56,9 +58,11 @@ def test_a_run_that_lost_a_worker_leaves_everything_whole(staged: Stages) -> Non
     stage = staged(WORK)
     run = stage.start_tasks(TASK, workers=2)
     stage.until("model_call", tools=["bash"])
+    stage.wait((stage.root / str(stage.task("set a").worktree) / "half.txt").exists)
     assert found(stage) == []
     os.kill(stage.pid(stage.owner("set a")), signal.SIGKILL)
-    assert run.end().code == 0
+    ended = run.end()
+    assert ended.code == 0, ended
     assert found(stage) == []
 
 

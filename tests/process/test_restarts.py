@@ -91,6 +91,27 @@ def test_a_task_that_kills_its_holders_fails_and_takes_nobody_with_it(staged: St
     assert stage.living() == []
 
 
+def test_a_member_that_is_killed_while_its_tree_is_made_ready_makes_one_and_works(staged: Stages) -> None:
+    stage = staged(WORKS)
+    file = stage.root / "leadhand.yaml"
+    setup = f"worktrees:\n  setup: ['touch begun; until [ -e {stage.place}/go ]; do sleep 0.05; done']\n"
+    file.write_text(file.read_text(encoding="utf-8") + setup, encoding="utf-8")
+    run = stage.start_tasks(SET_A)
+    stage.until("claimed")
+    stage.wait(lambda: bool(list(stage.root.glob(".worktrees/*/begun"))), "set-up")
+    assert "bind" not in stage.history("set a")
+    kill(stage, "worker-1")
+    stage.let_go()
+    ended = run.end()
+    assert ended.code == 0, ended
+    assert stage.owner("set a") == "worker-1"
+    assert [step for step in stage.history("set a") if step in {"claim", "resume", "bind", "reclaim"}] == [
+        "claim",
+        "resume",
+        "bind",
+    ]
+
+
 def test_a_member_that_was_asked_to_leave_does_not_come_back(staged: Stages) -> None:
     stage = staged(WORKS)
     run = stage.start_tasks(SET_A, workers=2)

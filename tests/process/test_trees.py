@@ -54,16 +54,16 @@ def test_the_tree_of_merged_work_is_gone_at_the_end_of_the_run(staged: Stages) -
     assert stage.person.git("rev-parse", task.branch or "") == task.commit
 
 
-def test_a_set_up_that_fails_shows_its_log_and_counts_no_attempt(staged: Stages) -> None:
+def test_a_set_up_that_fails_shows_its_log_and_counts_no_attempt_while_the_run_waits(staged: Stages) -> None:
     stage = staged(SHOWS_VARIABLES)
     setup = "worktrees: {setup: [echo fine, 'echo no such package; exit 9']}\n"
     stage.person.write({"leadhand.yaml": f"{CHECKS}{setup}"})
     ended = stage.start_tasks(SET_A, options=("--yes",)).end()
-    assert ended.code == 1, ended
+    assert ended.code == 3, ended
     task = stage.task("set a")
     assert (task.attempts, task.refusals, task.owner) == (0, 0, None)
     assert {"release"} == set(stage.history("set a")) & {"release", "reclaim", "refuse", "bind"}
-    assert task.status is Status.CANCELLED  # the run has ended
+    assert task.status is Status.PENDING  # the run goes on once the person has mended that
     assert "exit code 9" in ended.out
     assert "no such package" in ended.out
     log = next((stage.root / LOGS).glob("setup-task_*.log"))
