@@ -41,7 +41,7 @@ class UnknownTask(TeamError):
     """The graph names no task with this id."""
 
     task: str
-    says = "there is no task {task}; list the tasks to see their ids"
+    says = "there is no task {task}; `leadhand tasks` and `list_tasks` show the ids"
 
 
 @dataclass(eq=False)

@@ -171,7 +171,7 @@ def lines_of(directory: StateDirectory, name: str) -> list[str]:
 
 
 def _words(event: Mapping[str, Any]) -> str:
-    return TOLD[event["action"]].format_map(_Facts(event))
+    return TOLD[event["action"]].format_map(_Facts(event)).rstrip()
 
 
 class _Facts(dict[str, str]):

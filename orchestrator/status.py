@@ -170,6 +170,11 @@ def render(facts: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def counted(number: int, what: str) -> str:
+    """`1 holder`, `2 holders`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _rows(head: str, rows: list[str]) -> list[str]:
     return ["", f"{head}:", *(f"  {row}" for row in rows)] if rows else []
 
@@ -177,8 +182,8 @@ def _rows(head: str, rows: list[str]) -> list[str]:
 def _task_row(task: dict[str, Any]) -> str:
     notes = [task["note"]] if task["note"] else []
     notes += [f"waits for {', '.join(task['blocked_by'])}"] if task["blocked_by"] else []
-    notes += [f"{task['refusals']} completions refused"] if task["refusals"] else []
-    notes += [f"{task['attempts']} holders lost"] if task["attempts"] else []
+    notes += [f"{counted(task['refusals'], 'completion')} refused"] if task["refusals"] else []
+    notes += [f"{counted(task['attempts'], 'holder')} lost"] if task["attempts"] else []
     shown = f" ({'; '.join(notes)})" if notes else ""
     return f"{task['id']}  {task['status']:<12} {task['owner'] or '-':<10} {task['subject']}{shown}"
 

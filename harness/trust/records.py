@@ -31,7 +31,10 @@ class NotTrusted(TeamError):
     exit_code = 2
 
     def __str__(self) -> str:
-        since = "changed since you trusted them" if self.changed else "were never shown to you"
+        many = "," in self.files or " and " in self.files
+        since = f"changed since you trusted {'them' if many else 'it'}"
+        if not self.changed:
+            since = f"{'were' if many else 'was'} never shown to you"
         return (
             f"{self.root}: {self.files} {since}, and may start programs, allow calls or instruct agents; "
             f"`{self.command}` shows what they do and asks for your word"

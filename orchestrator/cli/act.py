@@ -89,7 +89,8 @@ def pause(*, team_directory: Path | None) -> None:
     stores = persons_stores(team_directory)
     done = stores.pauses.say(paused=True)
     stores.events.record("paused")
-    click.echo("the team rests; `leadhand continue` lets it go on" if done else "the team rests already")
+    rests = "the team rests; `leadhand continue` lets it go on" if done else "the team rests already"
+    click.echo(rests if stores.runs.open_run() else f"no run is open: the next begins at rest. {rests}")
 
 
 @click.command("continue")

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from orchestrator.session import RunOptions
 
 
+MOST_WORKERS = 256  # processes of one team on one machine; more is a slip of the finger
+
+
 def limit_options(verb: Callable[..., object]) -> Callable[..., object]:
     """Limits for the whole team; further ones are settings."""
     for option in (
@@ -53,7 +56,7 @@ def consent_options(verb: Callable[..., object]) -> Callable[..., object]:
         click.option("--allow", multiple=True, metavar="RULE", help="Allow calls, as in bash(npm *)."),
         click.option("--yes", is_flag=True, help="Agree to the proposed team beforehand."),
         click.option(
-            "--workers", type=click.IntRange(min=1), help="Agree to this many teammates beforehand."
+            "--workers", type=click.IntRange(1, MOST_WORKERS), help="Agree to this many teammates beforehand."
         ),
     ):
         verb = option(verb)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from workspace.clearing.inventory import Tree
     from workspace.clearing.removal import Removal
 
+USAGE = 2  # exit code when a name means no tree
 KEPT = 1  # exit code when a tree that was named had to stay
 
 
@@ -55,7 +56,14 @@ def remove_worktree(
             done.append({"name": name, "removed": True, "code": None, "why": ""})
         except TeamError as error:
             done.append({"name": name, "removed": False, "code": error.reason, "why": str(error)})
-    show(done, as_json, lambda: "\n".join(row["why"] or f"{row['name']} is removed" for row in done))
+    unknown = [row for row in done if row["code"] == "no_such_tree"]
+    told = [row["why"] or f"{row['name']} is removed" for row in done if row not in unknown]
+    if as_json or told:
+        show(done, as_json, lambda: "\n".join(told))
+    for row in unknown:
+        click.echo(f"leadhand: {row['why']}", err=True)
+    if unknown:
+        return USAGE
     return 0 if all(row["removed"] for row in done) else KEPT
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.status import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,7 +20,7 @@ def glance(facts: Mapping[str, Any], lead: str) -> str:
     if tasks:
         parts.append(f"{done}/{len(tasks)} tasks done")
     if facts["questions"]:
-        parts.append(f"{len(facts['questions'])} open questions")
+        parts.append(counted(len(facts["questions"]), "open question"))
     if facts["paused"]:
         parts.append("paused")
     return " | ".join(parts)[:WIDTH]

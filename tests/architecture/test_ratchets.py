@@ -48,12 +48,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Output that nobody can take, and a question that another terminal is told of (console, confirmation).
 # Only trees of the team are committed, and whose tree a successor finds is asked (workspace/tree_of_task).
 # YAML and files that others wrote have one way in (harness/yaml_text, harness/regular_files).
+# What a person mistyped, and how many there are of something, in words that fit.
 PACKAGES = {
     "coordination": 8973,
-    "harness": 17843,
+    "harness": 17846,
     "workspace": 5065,
     "agent_worker": 1991,
-    "orchestrator": 10312,
+    "orchestrator": 10330,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -52,6 +52,13 @@ def test_one_is_removed_by_name_and_another_kept_with_the_reason(yard: Yard) -> 
     assert yard.is_gone(held)
 
 
+def test_a_name_that_means_no_tree_is_a_mistake_of_the_caller(yard: Yard) -> None:
+    over = yard.done()
+    ended = says(yard, worktrees, "remove", yard.name(over), "nope")
+    assert (ended.return_value, ended.stdout) == (2, f"{yard.name(over)} is removed\n")
+    assert ended.stderr.startswith("leadhand: there is no worktree nope; there are: ")
+
+
 def test_clean_lists_first_and_removes_only_what_holds_nothing(yard: Yard) -> None:
     (yard.repository.path / ".git/info/exclude").write_text("*.secret\n")
     over, ignored, held = yard.done(), yard.done("bob", other="1"), yard.done("carol", third="1")

@@ -88,6 +88,11 @@ def test_times_and_commits_are_short(capsys: pytest.CaptureFixture[str]) -> None
     assert line(capsys, action="merged", subject="A", commit="0123456789abcdef").endswith("as 0123456789")
 
 
+def test_a_decision_without_a_reason_ends_with_its_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    said = line(capsys, action="plan_decided", request="req_1", verdict="approve", reason="")
+    assert said.endswith("decides on the plan req_1: approve")
+
+
 def test_an_event_that_is_not_told_is_only_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert line(capsys, action="tool_ran", tool="bash") == ""
     Console(as_json=True).emit({"action": "tool_ran", "tool": "bash"})

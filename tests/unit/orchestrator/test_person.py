@@ -122,4 +122,4 @@ async def test_the_status_line_says_who_does_what() -> None:
         "paused": {"at": "now"},
     }
     doing = "ann: set a | bob: idle | cem: waits for an answer"
-    assert glance(facts, "works") == f"lead works | {doing} | 0/1 tasks done | 1 open questions | paused"
+    assert glance(facts, "works") == f"lead works | {doing} | 0/1 tasks done | 1 open question | paused"

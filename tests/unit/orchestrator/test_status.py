@@ -118,7 +118,7 @@ def test_refusals_and_lost_holders_are_told(team: Team, lead: Stores, run: Run, 
     token = lead.tasks.claim(task.id, claimant(alice)).token or 0
     lead.tasks.refuse(task.id, token, TaskResult())
     lead.tasks.reclaim(task.id, token, "dead")
-    assert "(1 completions refused; 1 holders lost)" in render(status(person))
+    assert "(1 completion refused; 1 holder lost)" in render(status(person))
 
 
 def test_a_member_shows_the_task_in_its_beat(team: Team, person: Stores) -> None:

@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Place:
 
 def test_files_that_nobody_has_seen_are_refused_with_the_command(records: TrustRecords, place: Place) -> None:
     with pytest.raises(
-        NotTrusted, match=r"leadhand.yaml were never shown to you.*`leadhand trust` shows"
+        NotTrusted, match=r"leadhand.yaml was never shown to you.*`leadhand trust` shows"
     ) as no:
         records.check(ONE, place)
     assert no.value.exit_code == 2

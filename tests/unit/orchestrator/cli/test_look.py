@@ -165,3 +165,18 @@ def codes_without_repair() -> set[str]:
 
 def test_every_finding_says_what_to_do() -> None:
     assert codes_without_repair() == set(BY_HAND)
+
+
+def test_a_slip_of_the_finger_starts_no_thousands_of_teammates(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "a goal", "--workers", "9999"])
+    assert ended.value.code == 2
+    assert "9999 is not in the range 1<=x<=256" in capsys.readouterr().err
+
+
+def test_a_team_that_is_told_to_rest_before_there_is_a_run_says_so(
+    team: Team, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says(capsys, team, "pause").startswith("no run is open: the next begins at rest. the team rests;")
+    leads(team).runs.open("a goal", base="0" * 40)
+    assert says(capsys, team, "pause") == "the team rests already\n"
