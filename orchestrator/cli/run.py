@@ -10,15 +10,13 @@ import click
 
 from coordination.concealment import conceal
 from coordination.errors import UsageError
+from harness.roles.settings import MOST_WORKERS
 from orchestrator.cli.shared import config_option, json_option, persons_stores, team_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from orchestrator.session import RunOptions
-
-
-MOST_WORKERS = 256  # processes of one team on one machine; more is a slip of the finger
 
 
 def limit_options(verb: Callable[..., object]) -> Callable[..., object]:
