@@ -11,6 +11,8 @@ from coordination.errors import TeamError
 
 VALUES = 200_000  # aliases counted each time: a small text may stand for a huge or an endless tree
 DEPTH = 100  # of what is nested in one another
+# PyYAML's own for what looks like a date, a number or a truth value, and is none: 2001-99-99
+_NOT_A_VALUE = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError)
 
 
 @dataclass(eq=False)
@@ -34,7 +36,12 @@ class _Bounded(yaml.reader.Reader, yaml.scanner.Scanner):
 
 
 class _DataLoader(_Bounded, yaml.SafeLoader):
-    pass
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's
+        try:
+            return super().construct_object(node, deep)
+        except _NOT_A_VALUE as error:
+            why = f"a value is not what it looks like ({error}); put it in quotes"
+            raise yaml.MarkedYAMLError(problem=why, problem_mark=node.start_mark) from error
 
 
 class _TextLoader(_Bounded, yaml.BaseLoader):
@@ -82,9 +89,6 @@ def _built(text: str, loader_class: type[_DataLoader | _TextLoader], *, as_data:
         raise YamlUnusable(why=str(why), line=mark.line + 1 if mark else None) from error
     except RecursionError as error:
         raise YamlUnusable(why="it is nested too deeply", line=loader.line + 1 if loader else None) from error
-    except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
-        # PyYAML's own for what looks like a date, a number or a truth value, and is none: 2001-99-99
-        raise YamlUnusable(why=f"a value is not what it looks like ({error}); put it in quotes") from error
 
 
 def _check(top: yaml.Node) -> None:

@@ -49,6 +49,11 @@ def test_the_line_of_an_odd_field_is_that_of_the_file() -> None:
     assert [(problem.line, problem.severity) for problem in document.problems] == [(3, Severity.ERROR)]
 
 
+def test_the_line_of_an_impossible_value_is_told() -> None:
+    with pytest.raises(YamlUnusable, match="line 2: a value is not what it looks like"):
+        load_yaml("a: 1\nb: 2001-99-99\n")
+
+
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_bytes_are_utf8_and_nothing_else(encoding: str) -> None:
     with pytest.raises(YamlUnusable):
