@@ -67,7 +67,7 @@ NARROW = Scope(paths=("src/**", "docs/*.md"), commands=("make *", "rm src/old.py
 async def test_under_an_approved_plan_nothing_outside_its_scope_is_changed(
     name: str, arguments: dict[str, str], outside: str | None
 ) -> None:
-    gate = PlanGate(Plans(PlanState.APPROVED, scope=NARROW), lambda: Ground(cwd="/work"), ["pytest -q"])
+    gate = PlanGate(Plans(PlanState.APPROVED, scope=NARROW), lambda: Ground(cwd="/tree"), ["pytest -q"])
     refusal = await gate.check(call(name, **arguments), noted_tool([], name))
     assert (refusal and refusal.reason) == (outside and "out_of_scope")
     assert outside is None or (refusal and refusal.text.startswith(f"{outside} is outside the scope"))

@@ -149,7 +149,7 @@ def verdict(tool: str, subject: dict[str, str], **rules: list[str]) -> Verdict:
 
 def ruling(tool: str, subject: dict[str, str], role: str = "teammate", **rules: list[str]) -> Ruling:
     parsed = parse_rules(allow=rules.get("allow", []), ask=rules.get("ask", []), deny=rules.get("deny", []))
-    return judge(Policy(rules=parsed, role=role), tool, subject, Ground(cwd="/work"))
+    return judge(Policy(rules=parsed, role=role), tool, subject, Ground(cwd="/tree"))
 
 
 def test_deny_wins_over_ask_and_ask_over_allow() -> None:
@@ -180,7 +180,7 @@ def test_a_long_word_is_judged_in_no_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["docs/a.md", "./docs/a.md", "src/../docs/a.md", "/work/docs/a.md", "docs//a.md"]
+    "path", ["docs/a.md", "./docs/a.md", "src/../docs/a.md", "/tree/docs/a.md", "docs//a.md"]
 )
 def test_a_path_is_judged_without_its_detours(path: str) -> None:
     assert verdict("write_file", {"path": path}, deny=["write_file(docs/*)"]) is Verdict.DENY
