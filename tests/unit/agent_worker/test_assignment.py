@@ -12,50 +12,17 @@ from coordination.task_rules import StaleToken
 from harness.context.conversation import Conversation
 from harness.tool import Effect, NoWorkingDirectory, ToolFailure
 from orchestrator.leading import review
-from tests.support.people import leads
 from tests.support.repository import Repository
-from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
+from tests.support.teammate import TeammateUnderTest, puts_up
 from tests.support.tools import call
 from tests.support.verifier import SlowVerifier
 from workspace.git import UnknownCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from coordination.stores import Stores
     from coordination.team_root import Team
-    from tests.support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-def team(tmp_path: Path, clock: FakeClock) -> Team:
-    return team_beside_repository(tmp_path, clock)
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
-
-
-@pytest.fixture
-def run(lead: Stores) -> Run:
-    return opens_run(lead)
-
-
-@pytest.fixture
-def alice(team: Team, run: Run) -> Iterator[TeammateUnderTest]:
-    assert run
-    made = TeammateUnderTest(team)
-    yield made
-    made.teammate.wakeup.close()
 
 
 # taking

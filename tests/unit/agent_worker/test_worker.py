@@ -8,48 +8,14 @@ import pytest
 
 from coordination.records import Run, Status
 from tests.support.model import FakeModel, calls, says
-from tests.support.people import leads
-from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
+from tests.support.teammate import TeammateUnderTest, puts_up
 from workspace.desk import TurnNotOver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from coordination.stores import Stores
-    from coordination.team_root import Team
     from harness.model import Reply
-    from tests.support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-def team(tmp_path: Path, clock: FakeClock) -> Team:
-    return team_beside_repository(tmp_path, clock)
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
-
-
-@pytest.fixture
-def run(lead: Stores) -> Run:
-    return opens_run(lead)
-
-
-@pytest.fixture
-def alice(team: Team, run: Run) -> Iterator[TeammateUnderTest]:
-    assert run
-    made = TeammateUnderTest(team)
-    yield made
-    made.teammate.wakeup.close()
 
 
 def thinks(alice: TeammateUnderTest, *replies: Reply) -> FakeModel:
