@@ -21,14 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.fixed_model import MODEL
+from bench.one_task import one_task
 from bench.side_by_side import Bench, Goal, broken, scratch
-from bench.wakeup import beating
-from coordination import layout
-from coordination.leadership import Leadership
-from coordination.liveness import Beat
-from coordination.stores import open_stores
-from coordination.task_drafts import TaskDraft
-from coordination.team_root import open_team
 from orchestrator.launchers.local import teammate_command
 from tests.support.team_process import Stage
 
@@ -101,14 +95,6 @@ def peer(python: Path, name: str, server: Server, key: str) -> list[Turn]:
 def teammate(place: Path, server: Server, key: str, turns: int) -> tuple[list[Turn], list[str]]:
     """The turns of a teammate at work on a task, and what `fsck` says afterwards."""
     with closing(Stage(place, "  - say: Done.")) as stage:
-        stage.init()
-        team = open_team(stage.root)
-        bearer = layout.bearer("lead", Leadership(team).take())
-        lead = open_stores(team, bearer)
-        run = lead.runs.open("measure", base=stage.person.head(), checks={})
-        run = lead.runs.update(run.id, branch=f"leadhand/{run.id}")
-        (task,) = lead.tasks.create([TaskDraft(subject="begin", run=run.id)])
-        lead.tasks.publish([task.id])
         environment = {
             **stage.environment,
             "ANTHROPIC_BASE_URL": server.address,
@@ -116,7 +102,7 @@ def teammate(place: Path, server: Server, key: str, turns: int) -> tuple[list[Tu
             "MODEL_ID": MODEL,
             "LEADHAND_TURN_MAX_ROUNDS": str(2 * turns),
         }
-        with beating(Beat(team, bearer).beat):
+        with one_task(stage):
             worker = subprocess.Popen(teammate_command(stage.root, "mate"), env=environment, **_QUIET)
             server.ask(f"watch/{key}/{worker.pid}")
             deadline = time.monotonic() + PATIENCE

@@ -10,15 +10,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.one_task import one_task
 from bench.side_by_side import Bench, Goal, scratch
-from bench.wakeup import beating
-from coordination import layout
-from coordination.leadership import Leadership
-from coordination.liveness import Beat
 from coordination.records import MemberState
-from coordination.stores import open_stores
-from coordination.task_drafts import TaskDraft
-from coordination.team_root import open_team
 from orchestrator.launchers.local import teammate_command
 from tests.support.team_process import Stage
 
@@ -43,22 +37,13 @@ def import_seconds() -> float:
 
 def teammate_seconds(place: Path) -> tuple[float, float]:
     """From the start of the process to `alive` on the roster, and to the first reply of a model."""
-    with closing(Stage(place, PLAYBOOK)) as stage:
-        stage.init()
-        team = open_team(stage.root)
-        bearer = layout.bearer("lead", Leadership(team).take())
-        lead = open_stores(team, bearer)
-        run = lead.runs.open("measure", base=stage.person.head(), checks={})
-        run = lead.runs.update(run.id, branch=f"leadhand/{run.id}")
-        (task,) = lead.tasks.create([TaskDraft(subject="begin", run=run.id)])
-        lead.tasks.publish([task.id])
-        with beating(Beat(team, bearer).beat):
-            begun = time.monotonic()
-            worker = subprocess.Popen(teammate_command(stage.root, "cold"), env=stage.environment, **_QUIET)
-            registered = _until(lambda: _is_alive(stage)) - begun
-            replied = _until(lambda: bool(stage.events("model_call"))) - begun
-            worker.terminate()
-            worker.wait(PATIENCE)
+    with closing(Stage(place, PLAYBOOK)) as stage, one_task(stage):
+        begun = time.monotonic()
+        worker = subprocess.Popen(teammate_command(stage.root, "cold"), env=stage.environment, **_QUIET)
+        registered = _until(lambda: _is_alive(stage)) - begun
+        replied = _until(lambda: bool(stage.events("model_call"))) - begun
+        worker.terminate()
+        worker.wait(PATIENCE)
     return registered, replied
 
 
