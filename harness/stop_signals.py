@@ -16,8 +16,14 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def ignore_stop_signals() -> None:
     """From here on none of them ends the process; a receiver that is opened later hears them all the same.
 
-    To be called from the main thread.
+    What the process starts heeds them as any program does. To be called from the main thread.
     """
+    for number in STOPPING:
+        signal.signal(number, lambda *_: None)  # SIG_IGN would be inherited
+
+
+def ignore_stop_signals_through_exec() -> None:
+    """None of them ends the process, nor the program that it becomes, until that program listens."""
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
 
@@ -25,15 +31,18 @@ def ignore_stop_signals() -> None:
 async def until_stopped(work: Callable[[], Awaitable[None]], heed: Callable[[signal.Signals], None]) -> None:
     """Do the work; `heed` is told of each signal, also while a cancelled work still cleans up.
 
-    Raises what the work raises, in a group. Afterwards the signals are ignored.
+    A hang-up that the starter had ignored stays ignored, as `nohup` wants it. Raises what the work
+    raises, in a group. Afterwards the signals are ignored.
     """
+    survives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    heeded = [number for number in STOPPING if not (survives and number is signal.SIGHUP)]
 
     async def listen() -> None:
         async for number in signals:
             heed(signal.Signals(number))
 
     try:
-        with anyio.open_signal_receiver(*STOPPING) as signals:
+        with anyio.open_signal_receiver(*heeded) as signals:
             async with anyio.create_task_group() as group:
                 group.start_soon(listen)
                 await work()

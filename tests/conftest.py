@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,13 @@ from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def pytest_configure() -> None:
+    """Whoever runs the tests may ignore signals, and every program would inherit that."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

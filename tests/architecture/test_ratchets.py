@@ -51,7 +51,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What a person mistyped, and how many there are of something, in words that fit.
 PACKAGES = {
     "coordination": 8973,
-    "harness": 17850,
+    "harness": 17860,
     "workspace": 5065,
     "agent_worker": 1991,
     "orchestrator": 10330,

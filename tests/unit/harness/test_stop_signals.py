@@ -1,0 +1,83 @@
+"""Signals that end a process: who heeds them, and what its children inherit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess  # noqa: TID251 - a real child inherits
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from harness.stop_signals import (
+    STOPPING,
+    ignore_stop_signals,
+    ignore_stop_signals_through_exec,
+    until_stopped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENDS_ITSELF = "kill -{} $$; echo lived"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def given_back() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def told_to_end(number: signal.Signals) -> subprocess.CompletedProcess[str]:
+    """A program that sends itself this signal."""
+    command = ENDS_ITSELF.format(int(number))
+    return subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("number", STOPPING)
+def test_a_process_that_ignores_them_starts_programs_that_do_not(number: signal.Signals) -> None:
+    ignore_stop_signals()
+    os.kill(os.getpid(), number)
+    assert told_to_end(number).returncode == -number
+
+
+@pytest.mark.parametrize("number", STOPPING)
+def test_a_program_that_the_process_becomes_is_not_ended_by_them(number: signal.Signals) -> None:
+    ignore_stop_signals_through_exec()
+    assert told_to_end(number).stdout == "lived\n"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("before", "heard"),
+    [(signal.SIG_DFL, [signal.SIGHUP, signal.SIGTERM]), (signal.SIG_IGN, [signal.SIGTERM])],
+    ids=["as any", "under nohup"],
+)
+async def test_a_hang_up_is_heard_unless_the_starter_ignored_it(
+    before: signal.Handlers, heard: list[signal.Signals]
+) -> None:
+    signal.signal(signal.SIGHUP, before)
+    told: list[signal.Signals] = []
+    arrived = {number: anyio.Event() for number in heard}
+
+    def heed(number: signal.Signals) -> None:
+        told.append(number)
+        arrived[number].set()
+
+    async def work() -> None:
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+            with anyio.fail_after(10):
+                if number in arrived:
+                    await arrived[number].wait()
+
+    await until_stopped(work, heed)
+    assert told == heard
