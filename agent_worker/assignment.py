@@ -10,9 +10,9 @@ from agent_worker.briefing import briefing
 from agent_worker.while_kept import while_kept
 from coordination.errors import TeamError
 from coordination.liveness import LOOKS_PER_TTL
-from coordination.mail_lines import BRANCH_MOVED, UNDELIVERABLE
+from coordination.mail.lines import BRANCH_MOVED, UNDELIVERABLE
 from coordination.records import MemberState, PlanState, Status
-from coordination.task_rules import InvalidTransition, StaleToken
+from coordination.tasks.rules import InvalidTransition, StaleToken
 from coordination.usage import Usage
 from harness.tool import NoWorkingDirectory, ToolFailure
 from harness.tools.mail import TOLD_BY_HOST

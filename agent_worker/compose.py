@@ -20,7 +20,7 @@ from coordination.liveness import Beat
 from coordination.orders import follow
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
-from coordination.task_refusals import Claimant
+from coordination.tasks.refusals import Claimant
 from coordination.wakeup import Wakeup
 from harness.catalogs import pinned_catalogs
 from harness.extras import Extras

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.errors import TeamError
-from coordination.mail_positions import Account, account_of
-from coordination.mailbox import Inbox
+from coordination.mail.mailbox import Inbox
+from coordination.mail.positions import Account, account_of
 from harness.context.resume import left_behind
 from harness.tools.mail import TeamInbox, mail_journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from coordination.mail_positions import Positions
+    from coordination.mail.positions import Positions
     from coordination.records import Member, Message
     from coordination.stores import Stores
     from harness.context.conversation import Conversation

@@ -12,7 +12,7 @@ import anyio.to_thread
 from agent_worker.assignment import NO_ANSWER_NEEDED
 from agent_worker.briefing import not_completed, plan_decided
 from coordination.errors import TeamError, first_of
-from coordination.mail_positions import DELIVERY_KIND
+from coordination.mail.positions import DELIVERY_KIND
 from coordination.records import PlanState, Status
 from harness.anthropic_model import load_sdk
 from harness.context.conversation import REQUEST_KIND, Conversation

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination import layout
-from coordination.bearers import LEAD
 from coordination.leadership import Leadership
-from coordination.mail_positions import account_of
-from coordination.mailbox import Inbox
-from coordination.outbox import Outbox
+from coordination.mail.bearers import LEAD
+from coordination.mail.mailbox import Inbox
+from coordination.mail.outbox import Outbox
+from coordination.mail.positions import account_of
 from coordination.roster import Roster
 from coordination.team_root import create_team, open_team
 from coordination.wakeup import Wakeup

@@ -10,7 +10,7 @@ from coordination import layout
 from coordination.leadership import Leadership
 from coordination.liveness import Beat
 from coordination.stores import open_stores
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import open_team
 
 if TYPE_CHECKING:

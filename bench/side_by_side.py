@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coordination.fsck import inspect
+from coordination.fsck.fsck import inspect
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from coordination.team_root import open_team

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Protocol
 from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination.files import StateDirectory
 from coordination.records import Status, TaskResult
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
-from coordination.task_store import TaskStore
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
+from coordination.tasks.store import TaskStore
 from coordination.team_root import create_team, open_team
 
 if TYPE_CHECKING:

@@ -26,11 +26,11 @@ import psutil
 from bench.mailbox import Leadhand
 from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination import layout
-from coordination.bearers import LEAD
 from coordination.leadership import Leadership
 from coordination.liveness import Beat
-from coordination.mail_positions import Positions
-from coordination.mailbox import Inbox
+from coordination.mail.bearers import LEAD
+from coordination.mail.mailbox import Inbox
+from coordination.mail.positions import Positions
 from coordination.roster import Roster
 from coordination.team_root import create_team, open_team
 from coordination.wakeup import Wakeup

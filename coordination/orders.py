@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.bearers import LEAD
+from coordination.mail.bearers import LEAD
 from coordination.protocols import Kind, order_refusal
 from coordination.records import MemberState, Verdict
 

@@ -15,7 +15,7 @@ from coordination.json_form import scrub
 from coordination.numbered_log import LogKind, Logs, Record
 from coordination.protocols import term_to_write
 from coordination.records import Run
-from coordination.task_graph import TaskGraph
+from coordination.tasks.graph import TaskGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,14 +10,14 @@ from coordination.background import Jobs
 from coordination.events import EventLog
 from coordination.keys import Keyring
 from coordination.leadership import Leadership
-from coordination.outbox import Outbox, person_outbox
+from coordination.mail.outbox import Outbox, person_outbox
 from coordination.pause import Pauses
 from coordination.protocols import PERSON, term_to_write
 from coordination.requests import Requests
 from coordination.roster import Roster
 from coordination.runs import Runs
 from coordination.schedule import Schedule
-from coordination.task_store import TaskStore
+from coordination.tasks.store import TaskStore
 
 if TYPE_CHECKING:
     from coordination.team_root import Team

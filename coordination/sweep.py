@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
-from coordination.mail_positions import account_of
-from coordination.mail_state import left_over
-from coordination.mailbox import Inbox
+from coordination.mail.mailbox import Inbox
+from coordination.mail.positions import account_of
+from coordination.mail.state import left_over
 from coordination.process import known_dead, this_process
 from coordination.protocols import lead_term
 from coordination.records import BY_HAND, Member, MemberState, Status
 from coordination.roster import GONE, Superseded
-from coordination.task_refusals import NotUnclaimed, UnknownTask
-from coordination.task_rules import InvalidTransition, StaleToken
+from coordination.tasks.refusals import NotUnclaimed, UnknownTask
+from coordination.tasks.rules import InvalidTransition, StaleToken
 
 if TYPE_CHECKING:
     from coordination.stores import Stores

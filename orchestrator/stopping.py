@@ -13,7 +13,7 @@ from coordination.errors import UsageError
 from coordination.process import known_alive, known_dead, this_process
 from coordination.protocols import Kind
 from coordination.records import MemberState
-from orchestrator.ending import end_run
+from orchestrator.lead.ending import end_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from harness.setting_sources import DOTENV_FILE, SETTINGS_FILE
 from harness.trust.effects import difference, effects
 from harness.trust.records import NotTrusted, Place, TrustRecords
 from harness.trust.repository_files import RepositoryFiles
-from orchestrator.confirmation import YES
+from orchestrator.terminal.confirmation import YES
 from workspace.git import Git
 from workspace.git_directory import NotARepository
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.records import Run
-    from coordination.task_refusals import Claimant
-    from coordination.task_store import TaskStore
+    from coordination.tasks.refusals import Claimant
+    from coordination.tasks.store import TaskStore
     from coordination.team_root import Team
     from coordination.usage import Usage
     from workspace.checks import Verifier

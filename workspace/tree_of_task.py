@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from coordination.records import Task, TaskResult
-from coordination.task_rules import Event
+from coordination.tasks.rules import Event
 from workspace.git import UnknownCommit
 from workspace.git_directory import WorktreeBroken
 from workspace.worktrees import CannotCombine
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from coordination.errors import TeamError
     from coordination.records import Run
-    from coordination.task_store import TaskStore
+    from coordination.tasks.store import TaskStore
     from coordination.team_root import Team
     from workspace.worktrees import Worktrees
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from coordination.task_refusals import Claimant
-    from coordination.task_store import TaskStore
+    from coordination.tasks.refusals import Claimant
+    from coordination.tasks.store import TaskStore
     from coordination.team_root import Team
     from workspace.git import Git
 

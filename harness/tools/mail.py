@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from coordination import layout
-from coordination.mail_positions import CHECKPOINT_KIND, CHECKPOINT_LINES, DELIVERY_KIND
+from coordination.mail.positions import CHECKPOINT_KIND, CHECKPOINT_LINES, DELIVERY_KIND
 from harness.journal import Journal
 from harness.loop import Incoming
 from harness.tool import Effect, Tool, ToolContext, closed
@@ -15,10 +15,10 @@ from harness.tool import Effect, Tool, ToolContext, closed
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from coordination.mail_lines import Delivery
-    from coordination.mail_positions import Account
-    from coordination.mailbox import Inbox
-    from coordination.outbox import Outbox
+    from coordination.mail.lines import Delivery
+    from coordination.mail.mailbox import Inbox
+    from coordination.mail.outbox import Outbox
+    from coordination.mail.positions import Account
     from coordination.records import Message
     from coordination.team_root import Team
     from harness.off_loop import OffLoop

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from coordination.records import Status, Task
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from harness.tool import Effect, Tool, ToolContext, closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from coordination.task_store import TaskStore
+    from coordination.tasks.store import TaskStore
     from harness.off_loop import OffLoop
 
 TASK_ID = {

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from coordination import layout
 from coordination.json_form import json_object
-from coordination.mail_lines import Delivery, sender_name
-from coordination.mail_positions import CHECKPOINT_KIND, DELIVERY_KIND, account_of
-from coordination.mail_state import MailState, sent_by
+from coordination.mail.lines import Delivery, sender_name
+from coordination.mail.positions import CHECKPOINT_KIND, DELIVERY_KIND, account_of
+from coordination.mail.state import MailState, sent_by
 from coordination.protocols import LEAD, PERSON
 from coordination.records import MemberState
 from orchestrator.chaos.stage import MARKS

@@ -22,7 +22,7 @@ from orchestrator.chaos.schedule import TTL_SECONDS
 from orchestrator.chaos.small_disk import SmallDisk
 from orchestrator.demo.demo import first_commit
 from orchestrator.launchers.local import TEAMMATE, LocalProcess, start_command
-from orchestrator.opening import find_team
+from orchestrator.lead.opening import find_team
 from workspace.opening import open_repository
 
 if TYPE_CHECKING:

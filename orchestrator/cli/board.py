@@ -8,7 +8,7 @@ import click
 
 from coordination.errors import UsageError
 from coordination.records import Status, Task
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from orchestrator.cli.shared import persons_stores, team_option
 
 if TYPE_CHECKING:

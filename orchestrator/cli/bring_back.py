@@ -24,7 +24,7 @@ def merge(*, task_id: str | None, as_json: bool, team_directory: Path | None) ->
     Everything is proven as when the lead merges. Your command is the word that work without checks needs.
     """
     from harness.settings import load_settings
-    from orchestrator.by_hand import merge_by_hand, waiting
+    from orchestrator.merging.by_hand import merge_by_hand, waiting
     from orchestrator.trusting import place_of, seen_catalogs
 
     stores = persons_stores(team_directory)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from coordination.records import Request
     from harness.permissions.answers import Standing
-    from orchestrator.approvals import Approvals
+    from orchestrator.terminal.approvals import Approvals
 
 WAITING = 3  # exit code while something waits for the person
 
@@ -36,9 +36,9 @@ def approvals(
         return None
     if follow:
         return _follow(team_directory, as_json=as_json)
-    from orchestrator.approvals import Group
-    from orchestrator.at_terminal import in_words
-    from orchestrator.confirmation import asked_at_terminal, waits_there
+    from orchestrator.terminal.approvals import Group
+    from orchestrator.terminal.at_terminal import in_words
+    from orchestrator.terminal.confirmation import asked_at_terminal, waits_there
 
     side = _side(team_directory)
     groups, with_lead, standing = side.open(), side.with_lead(), side.answers.all()
@@ -78,7 +78,7 @@ def _standing(answer: Standing) -> str:
 def _follow(team_directory: Path | None, *, as_json: bool) -> int:
     import anyio
 
-    from orchestrator.following import follow_questions
+    from orchestrator.terminal.following import follow_questions
 
     stores = persons_stores(team_directory)
     asks = not as_json and sys.stdin.isatty()
@@ -126,6 +126,6 @@ def deny(*, request_id: str, reason: str, team_directory: Path | None) -> None:
 
 
 def _side(team_directory: Path | None) -> Approvals:
-    from orchestrator.approvals import Approvals
+    from orchestrator.terminal.approvals import Approvals
 
     return Approvals(persons_stores(team_directory))

@@ -26,7 +26,7 @@ def init(*, yes: bool, as_json: bool, team_directory: Path | None) -> None:
     The file is written only after your word, and never over one that is there.
     """
     from orchestrator.first_settings import first_settings, write_settings
-    from orchestrator.opening import make_team
+    from orchestrator.lead.opening import make_team
 
     team, git = make_team(Path.cwd(), team_directory)
     proposed = first_settings(git.place.tree)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from coordination.mail_state import SentMail
+    from coordination.mail.state import SentMail
     from coordination.records import Task
     from coordination.stores import Stores
-    from orchestrator.story import Step
+    from orchestrator.inspection.story import Step
 
 LAST_LINES = 200  # of a log, unless --all
 
@@ -31,7 +31,7 @@ LAST_LINES = 200  # of a log, unless --all
 @team_option
 def status(*, as_json: bool, team_directory: Path | None) -> None:
     """Show the run, its tasks, the members and the open questions."""
-    from orchestrator import status as facts_of
+    from orchestrator.inspection import status as facts_of
 
     facts = facts_of.status(persons_stores(team_directory))
     show(facts, as_json, lambda: facts_of.render(facts))
@@ -72,7 +72,7 @@ for change in (add_task, cancel_task, redo_task):
 @click.pass_context
 def show_task(context: click.Context, task_id: str, *, as_json: bool, team_directory: Path | None) -> None:
     """Show one task in full, with its history."""
-    from orchestrator.story import story
+    from orchestrator.inspection.story import story
 
     stores = persons_stores(team_directory or context.obj)
     task = stores.tasks.get(task_id)
@@ -131,7 +131,7 @@ def mail(*, name: str | None, sent: bool, as_json: bool, team_directory: Path | 
     if name != "lead" and stores.roster.member(name) is None:
         known = ", ".join(["lead", *stores.roster.names()])
         raise UsageError(detail=f"there is no member {name}; known are {known}")
-    from coordination.mail_state import on_its_way
+    from coordination.mail.state import on_its_way
 
     waiting = on_its_way(stores.team, stores.roster, name)
     messages = [*_received(stores, name), *({**one.to_json(), "taken": False} for one in waiting)]
@@ -139,7 +139,7 @@ def mail(*, name: str | None, sent: bool, as_json: bool, team_directory: Path | 
 
 
 def _show_sent(stores: Stores, name: str, *, as_json: bool) -> None:
-    from coordination.mail_state import sent_by
+    from coordination.mail.state import sent_by
 
     found = sent_by(stores.team, stores.roster, name)
     show(
@@ -230,7 +230,7 @@ def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
     stores = persons_stores(team_directory)
     directory = stores.team.directory
     if name == LEAD:
-        from orchestrator.console import lines_of
+        from orchestrator.terminal.console import lines_of
 
         _show_lines(lines_of(directory, LEAD), whole=whole)
         return

@@ -10,7 +10,7 @@ import click
 from orchestrator.cli.shared import config_option, json_option, place_of, show, team_option
 
 if TYPE_CHECKING:
-    from orchestrator.mcp_look import Look
+    from orchestrator.inspection.mcp_look import Look
 
 FAILED = 1  # exit code of `check` while a configured server cannot be used
 
@@ -27,7 +27,7 @@ def mcp(
     context.obj = (team_directory, mcp_config)
     if context.invoked_subcommand:
         return
-    from orchestrator.mcp_look import listed
+    from orchestrator.inspection.mcp_look import listed
 
     look = _look(team_directory, mcp_config)
     rows = listed(look)
@@ -39,7 +39,7 @@ def mcp(
 @click.pass_obj
 def check(places: tuple[Path | None, tuple[str, ...]], *, as_json: bool) -> int:
     """Connect every server once and tell what it says; exit code 1 if one cannot be used."""
-    from orchestrator.mcp_look import check as check_all
+    from orchestrator.inspection.mcp_look import check as check_all
 
     look = _look(*places)
     _refuse_unseen(look)
@@ -55,8 +55,8 @@ def check(places: tuple[Path | None, tuple[str, ...]], *, as_json: bool) -> int:
 @click.pass_obj
 def accept(places: tuple[Path | None, tuple[str, ...]], *, name: str, yes: bool) -> None:
     """Show what the tools of a server say otherwise than before, and accept it."""
-    from orchestrator.mcp_look import changes_of
-    from orchestrator.opening import find_team
+    from orchestrator.inspection.mcp_look import changes_of
+    from orchestrator.lead.opening import find_team
 
     look, team = _look(*places), find_team(Path.cwd(), places[0])
     _refuse_unseen(look)
@@ -75,7 +75,7 @@ def _look(team_directory: Path | None, mcp_config: tuple[str, ...]) -> Look:
     from coordination.child import tool_environment
     from harness.catalogs import find_servers
     from harness.settings import load_settings
-    from orchestrator.mcp_look import Look
+    from orchestrator.inspection.mcp_look import Look
 
     root, repository, team = place_of(team_directory)
     settings = load_settings(root, {"mcp.config": list(mcp_config) or None})

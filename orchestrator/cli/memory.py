@@ -72,7 +72,7 @@ def forget(team_directory: Path | None, *, names: tuple[str, ...]) -> None:
 @click.pass_obj
 def audit(team_directory: Path | None, *, as_json: bool) -> int:
     """Tell which files cannot be used, hold a credential, repeat others, or come from elsewhere."""
-    from orchestrator.memory_findings import inspect_memory
+    from orchestrator.inspection.memory_findings import inspect_memory
 
     found = list(inspect_memory(persons_stores(team_directory).team))
     show([finding.to_json() for finding in found], as_json, lambda: _audited(found))

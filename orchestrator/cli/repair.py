@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.finding import Finding
-    from coordination.fsck import Repaired
+    from coordination.fsck.fsck import Repaired
     from coordination.stores import Stores
-    from orchestrator.doctor import Point
+    from orchestrator.inspection.doctor import Point
 
 UNFIT = 2  # exit code of a place in which no run can start
 LEFT = 1  # exit code while something is wrong; notes do not count
@@ -28,7 +28,7 @@ LEFT = 1  # exit code while something is wrong; notes do not count
 @team_option
 def fsck(*, mend: bool, as_json: bool, team_directory: Path | None) -> int:
     """Check everything that must hold on disk; exit code 1 while an error or a warning is left."""
-    from coordination.fsck import Repaired, repair
+    from coordination.fsck.fsck import Repaired, repair
 
     stores = persons_stores(team_directory)
     if mend:
@@ -41,10 +41,10 @@ def fsck(*, mend: bool, as_json: bool, team_directory: Path | None) -> int:
 
 
 def _look(stores: Stores) -> list[Finding]:
-    from coordination.fsck import inspect, looked_at
-    from orchestrator.host_findings import inspect_processes, inspect_trees
-    from orchestrator.memory_findings import inspect_memory
-    from orchestrator.pins import inspect_pins
+    from coordination.fsck.fsck import inspect, looked_at
+    from orchestrator.inspection.host_findings import inspect_processes, inspect_trees
+    from orchestrator.inspection.memory_findings import inspect_memory
+    from orchestrator.inspection.pins import inspect_pins
 
     return [
         *inspect(stores),
@@ -87,7 +87,7 @@ def _lines(row: dict[str, Any]) -> list[str]:
 @team_option
 def doctor(*, as_json: bool, team_directory: Path | None) -> int:
     """Tell whether a team can work here, and what to do where not; exit code 2 while it cannot."""
-    from orchestrator.doctor import Place, State, examine
+    from orchestrator.inspection.doctor import Place, State, examine
 
     root, repository, _ = place_of(team_directory)
     points = examine(Place(root=root, repository=repository))

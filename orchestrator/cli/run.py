@@ -16,7 +16,7 @@ from orchestrator.cli.shared import config_option, json_option, persons_stores, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orchestrator.session import RunOptions
+    from orchestrator.lead.session import RunOptions
 
 
 def limit_options(verb: Callable[..., object]) -> Callable[..., object]:
@@ -90,7 +90,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     team_directory: Path | None,
 ) -> int:
     """Start a lead with GOAL; it plans, starts teammates, and brings their work to a branch."""
-    from orchestrator.session import RunOptions, start_run
+    from orchestrator.lead.session import RunOptions, start_run
 
     conceal()
     options = RunOptions(
@@ -128,7 +128,7 @@ def _goal(goal: str | None, goal_file: Path | None, tasks_file: Path | None) -> 
 
 def _look_only(team_directory: Path | None, *, as_json: bool) -> None:
     """How the team stands is shown, on a host that may do no more than look."""
-    from orchestrator.status import render, status
+    from orchestrator.inspection.status import render, status
 
     if not as_json:
         click.echo(render(status(persons_stores(team_directory))))
@@ -156,7 +156,7 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
 ) -> int:
     """Go on with the open run as its next lead, from what is on disk."""
     from coordination.keys import KeyNotAccepted
-    from orchestrator.session import RunOptions, resume_run
+    from orchestrator.lead.session import RunOptions, resume_run
 
     conceal()
     options: RunOptions = RunOptions(
@@ -188,7 +188,7 @@ def worker(*, name: str, role: str | None, team_directory: Path | None) -> None:
     """Join the team by hand, as a teammate in this terminal."""
     from harness.settings import load_settings
     from orchestrator.launchers.local import become_teammate
-    from orchestrator.opening import find_team
+    from orchestrator.lead.opening import find_team
     from workspace.sandbox.choice import choose
 
     team = find_team(Path.cwd(), team_directory)

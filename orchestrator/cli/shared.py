@@ -15,7 +15,7 @@ from coordination import layout
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team
-from orchestrator.opening import find_team
+from orchestrator.lead.opening import find_team
 
 if TYPE_CHECKING:
     from collections.abc import Callable

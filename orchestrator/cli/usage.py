@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def usage(*, run_id: str | None, as_json: bool, team_directory: Path | None) -> None:
     """Show tokens, cache hits and money by member and task, and how much of each limit is left."""
     from harness.settings import load_settings
-    from orchestrator.use import render, used
+    from orchestrator.inspection.use import render, used
 
     stores = persons_stores(team_directory)
     run = stores.runs.get(run_id) if run_id else next(reversed(stores.runs.all()), None)

@@ -22,8 +22,8 @@ from coordination.stores import open_stores
 from harness.playbook import Playbook
 from harness.scripted_server import ScriptedServer
 from orchestrator.demo.proof import missing
-from orchestrator.opening import make_team
-from orchestrator.session import RunOptions, start_run
+from orchestrator.lead.opening import make_team
+from orchestrator.lead.session import RunOptions, start_run
 from workspace.checks import Verifier, passed
 from workspace.sandbox.program import SandboxMissing, find_bubblewrap
 from workspace.sandbox.sandbox import BUBBLEWRAP, OFF

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coordination.events import EventTail
 from coordination.protocols import Kind
 from coordination.records import Status, Verdict
-from orchestrator.report import make_report
+from orchestrator.inspection.report import make_report
 
 if TYPE_CHECKING:
     from coordination.records import Run, Task

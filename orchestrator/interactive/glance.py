@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.status import counted
+from orchestrator.inspection.status import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ from harness.loop import Incoming
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from orchestrator.console import Console
     from orchestrator.interactive.lines import Lines
+    from orchestrator.terminal.console import Console
 
 SECONDS_TO_MEAN_IT = 3.0  # within which a second Ctrl-C ends the session
 

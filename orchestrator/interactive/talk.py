@@ -11,21 +11,21 @@ import anyio
 from coordination.errors import UsageError
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
-from orchestrator.console import Console
+from orchestrator.inspection.status import at_work
 from orchestrator.interactive.commands import Commands, words
 from orchestrator.interactive.glance import glance
 from orchestrator.interactive.lines import Lines, PipedLines, TerminalLines
 from orchestrator.interactive.person import Person
-from orchestrator.opening import open_again, open_goal
-from orchestrator.outcome import ExitCode
-from orchestrator.session import Session, prepared
-from orchestrator.status import at_work
+from orchestrator.lead.opening import open_again, open_goal
+from orchestrator.lead.outcome import ExitCode
+from orchestrator.lead.session import Session, prepared
+from orchestrator.terminal.console import Console
 
 if TYPE_CHECKING:
     import click
 
-    from orchestrator.lead_parts import LeadParts
-    from orchestrator.session import RunOptions
+    from orchestrator.lead.parts import LeadParts
+    from orchestrator.lead.session import RunOptions
 
 HELLO = "leadhand at {root}\nSay what you want. /help lists commands, Ctrl-C cancels a turn, Ctrl-D leaves.\n"
 GLANCE_SECONDS = 1.0  # between looks for the status line

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from harness.settings import Settings
     from harness.tool import Record
     from orchestrator.launchers.launcher import StartedProcess
-    from orchestrator.opening import Opened
+    from orchestrator.lead.opening import Opened
 
 PATIENCE_SECONDS = 10.0  # for the servers to end once the broker is told to
 BROKER = "mcp-broker"  # in the name of its log

@@ -13,8 +13,8 @@ SHOWN_IN_ORDER = {  # lists for people; the decision beside each goes by numbers
     "coordination/runs.py",  # all runs
     "coordination/events.py",  # the audit trail
     "harness/permissions/answers.py",  # standing answers
-    "orchestrator/report.py",  # the usage since the run was opened
-    "orchestrator/story.py",  # what happened
+    "orchestrator/inspection/report.py",  # the usage since the run was opened
+    "orchestrator/inspection/story.py",  # what happened
     "orchestrator/cli/look.py",  # listings
     "orchestrator/demo/proof.py",  # the demo on its own machine
 }
@@ -22,7 +22,7 @@ READS_IT = {
     "coordination/clock.py",
     "coordination/schedule.py",  # for what the person wants at a time of the day
     "orchestrator/cli/cron.py",  # likewise
-    "orchestrator/host_findings.py",  # the age of a process, by the clock that its start was taken from
+    "orchestrator/inspection/host_findings.py",  # the age of a process, by the clock of its start
 }
 COMPARES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 

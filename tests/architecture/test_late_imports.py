@@ -19,7 +19,7 @@ SHOW = f"import sys; print([name for name in {SLOW!r} if name in sys.modules])"
     "module",
     [
         "orchestrator.cli.main",
-        "orchestrator.cli.look, orchestrator.status",
+        "orchestrator.cli.look, orchestrator.inspection.status",
         "orchestrator.cli.act, orchestrator.cli.decide",
         "agent_worker.compose",
     ],

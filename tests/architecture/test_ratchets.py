@@ -44,17 +44,17 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
 # A hook may change the input of a call, which is judged anew (harness/hooks, tool_pool).
 # Decisions, orders and what instructs a lead are signed (coordination/keys, harness/context/seals).
-# Findings of the memory say why and what to do (orchestrator/memory_findings).
+# Findings of the memory say why and what to do (orchestrator/inspection).
 # Output that nobody can take, and a question that another terminal is told of (console, confirmation).
 # Only trees of the team are committed, and whose tree a successor finds is asked (workspace/tree_of_task).
 # YAML and files that others wrote have one way in (harness/yaml_text, harness/regular_files).
 # What a person mistyped, and how many there are of something, in words that fit.
 PACKAGES = {
-    "coordination": 8973,
-    "harness": 17860,
-    "workspace": 5065,
-    "agent_worker": 1991,
-    "orchestrator": 10330,
+    "coordination": 9000,
+    "harness": 17900,
+    "workspace": 5100,
+    "agent_worker": 2000,
+    "orchestrator": 10400,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -8,10 +8,10 @@ import pytest
 
 from coordination.child import tool_environment
 from coordination.records import Run, Status, Task
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
-from coordination.task_rules import StaleToken
-from coordination.task_store import TaskStore
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
+from coordination.tasks.rules import StaleToken
+from coordination.tasks.store import TaskStore
 from coordination.team_root import create_team
 from coordination.usage import Usage
 from tests.support.repository import Repository

@@ -9,7 +9,7 @@ import pytest
 
 from coordination.protocols import TermOver
 from coordination.records import Status, TaskResult
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from tests.support.bringing_back import Returns
 from tests.support.mail import leave
 from tests.support.people import claimant, stores_of

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from coordination.records import TaskResult
 from orchestrator.cli.bring_back import merge
-from orchestrator.report import make_report, render
+from orchestrator.inspection.report import make_report, render
 from tests.support.bringing_back import Returns
 from tests.support.people import claimant, stores_of
 

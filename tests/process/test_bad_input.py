@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from coordination import layout
-from coordination.task_drafts import TaskDraft
-from coordination.task_graph import GraphEntry, GraphVerdict
-from coordination.task_refusals import AlreadyOwned, Claimant, Cycle
-from coordination.task_store import TaskStore
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.graph import GraphEntry, GraphVerdict
+from coordination.tasks.refusals import AlreadyOwned, Claimant, Cycle
+from coordination.tasks.store import TaskStore
 from coordination.team_root import Team, create_team
 from tests.support.contenders import Contenders
 from tests.support.courtesy import CONDITIONS

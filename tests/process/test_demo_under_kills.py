@@ -25,7 +25,7 @@ from harness.scripted_server import ScriptedServer
 from orchestrator.chaos.proof import mail_by_fate
 from orchestrator.demo.demo import GOAL, make_repository
 from orchestrator.launchers.local import TEAMMATE
-from orchestrator.opening import make_team
+from orchestrator.lead.opening import make_team
 from tests.support.repository import Repository
 from tests.support.team_process import TTL_SECONDS, Command, Ended
 from tests.support.trust import trusts

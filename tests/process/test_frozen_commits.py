@@ -15,14 +15,14 @@ import pytest
 
 from coordination import layout
 from coordination.clock import SystemClock
-from coordination.fsck import inspect
+from coordination.fsck.fsck import inspect
 from coordination.liveness import LOOKS_PER_TTL
 from coordination.locks import CourtesyLock
 from coordination.process import is_stopped, known_dead, this_process
 from coordination.records import Status, TaskResult
 from coordination.sweep import Sweep
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
 from coordination.team_root import create_team
 from tests.support.freezers import SECTIONS, holds_and_freezes, repairs_and_freezes
 from tests.support.people import comes_alive, leads, stores_of
@@ -44,8 +44,8 @@ from pathlib import Path
 from coordination import layout
 from coordination.liveness import Beat
 from coordination.clock import SystemClock
-from coordination.task_refusals import Claimant
-from coordination.task_store import TaskStore
+from coordination.tasks.refusals import Claimant
+from coordination.tasks.store import TaskStore
 from coordination.team_root import open_team
 from coordination.roster import Roster
 team = open_team(Path(sys.argv[1]))

@@ -13,10 +13,10 @@ import pytest
 
 from coordination import layout
 from coordination.stores import Stores, open_stores
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
 from coordination.team_root import create_team
-from orchestrator.host_findings import inspect_processes, inspect_trees
+from orchestrator.inspection.host_findings import inspect_processes, inspect_trees
 from orchestrator.launchers.local import TEAMMATE
 from tests.support.people import comes_alive
 from tests.support.repository import Repository

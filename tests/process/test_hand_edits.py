@@ -11,9 +11,9 @@ import pytest
 
 from coordination import layout
 from coordination.records import Status
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
-from coordination.task_store import TaskStore
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
+from coordination.tasks.store import TaskStore
 from coordination.team_root import Team, create_team
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.records import MemberState, Status
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import open_team
 from orchestrator.launchers.local import teammate_command
 from tests.support.people import dead, leads

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from coordination.bearers import RecipientGone
 from coordination.clock import SystemClock
-from coordination.mail_lines import sender_name
+from coordination.mail.bearers import RecipientGone
+from coordination.mail.lines import sender_name
 from coordination.records import Message
 from coordination.roster import Roster
 from coordination.team_root import create_team

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from coordination.mail_positions import CHECKPOINT_LINES
+from coordination.mail.positions import CHECKPOINT_LINES
 from coordination.team_root import create_team
 from tests.support.mail_chaos import FOLLOWED, Chaos, Size, check, longest_without_checkpoint
 

@@ -12,9 +12,9 @@ from coordination.records import MemberState, Status
 from coordination.roster import Roster
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
-from coordination.task_store import TaskStore
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
+from coordination.tasks.store import TaskStore
 from coordination.team_root import create_team, open_team
 from tests.support.people import leads
 

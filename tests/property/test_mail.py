@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from coordination import layout
-from coordination.mail_positions import CHECKPOINT_KIND
+from coordination.mail.positions import CHECKPOINT_KIND
 from coordination.roster import Roster
 from coordination.team_root import create_team
 from tests.support.clock import FakeClock
 from tests.support.mail import Receiver, bearer_of, delivered, join, outbox, write
 
 if TYPE_CHECKING:
-    from coordination.outbox import Outbox
+    from coordination.mail.outbox import Outbox
 
 SENDERS = ("alice", "carol")
 senders = st.sampled_from(SENDERS)

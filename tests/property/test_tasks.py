@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from coordination.records import Status, Task, TaskResult
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import (
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import (
     AlreadyOwned,
     Claimant,
     ClaimRefused,
@@ -29,8 +29,8 @@ from coordination.task_refusals import (
     SelfEdge,
     WrongRole,
 )
-from coordination.task_rules import InvalidTransition, StaleToken, find_cycle
-from coordination.task_store import TaskStore
+from coordination.tasks.rules import InvalidTransition, StaleToken, find_cycle
+from coordination.tasks.store import TaskStore
 from coordination.team_root import create_team
 from tests.support.clock import FakeClock
 

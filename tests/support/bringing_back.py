@@ -12,11 +12,11 @@ from coordination.events import EventTail
 from coordination.protocols import PERSON
 from coordination.records import TaskResult
 from coordination.stores import open_stores
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import create_team
 from harness.off_loop import OffLoop
-from orchestrator.integration import Integration
-from orchestrator.sending_back import finish_sending_back
+from orchestrator.merging.integration import Integration
+from orchestrator.merging.sending_back import finish_sending_back
 from tests.support.people import claimant, comes_alive, leads, stores_of
 from workspace.checks import Verifier
 from workspace.desk import Desk, Proof

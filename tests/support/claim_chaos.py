@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.clock import SystemClock
-from coordination.fsck import inspect
+from coordination.fsck.fsck import inspect
 from coordination.records import Plan, Status, TaskResult
 from coordination.stores import open_stores
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant, ClaimRefused, NotReady
-from coordination.task_rules import InvalidTransition, StaleToken
-from coordination.task_store import TaskStore
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant, ClaimRefused, NotReady
+from coordination.tasks.rules import InvalidTransition, StaleToken
+from coordination.tasks.store import TaskStore
 from coordination.team_root import open_team
 
 if TYPE_CHECKING:

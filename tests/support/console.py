@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.console import Console
+from orchestrator.terminal.console import Console
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -215,7 +215,7 @@ ATTACKS = (
         tries="join the team as a member that nobody asked for, and claim a task as that",
         script=(
             "from coordination.roster import Roster\n"
-            "from coordination.task_refusals import Claimant\n"
+            "from coordination.tasks.refusals import Claimant\n"
             "from coordination.team_root import open_team\n"
             "roster = Roster(open_team(ROOT), 'person'); start = roster.start('mallory', launcher='hand')\n"
             "me = roster.come_alive('mallory', start.spawn_id)\n"

@@ -13,8 +13,8 @@ from coordination.locks import CourtesyLock
 from coordination.records import Plan, Task, TaskResult
 from coordination.roster import Roster
 from coordination.stores import Stores, open_stores
-from coordination.task_refusals import Claimant
-from coordination.task_store import TaskStore
+from coordination.tasks.refusals import Claimant
+from coordination.tasks.store import TaskStore
 from coordination.team_root import open_team
 from tests.support.freezing import FreezingDirectory, freezing
 

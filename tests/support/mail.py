@@ -7,10 +7,10 @@ import os
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.mail_lines import Delivery
-from coordination.mail_positions import DELIVERY_KIND, Positions
-from coordination.mailbox import Inbox
-from coordination.outbox import Outbox
+from coordination.mail.lines import Delivery
+from coordination.mail.mailbox import Inbox
+from coordination.mail.outbox import Outbox
+from coordination.mail.positions import DELIVERY_KIND, Positions
 from coordination.roster import Roster
 
 if TYPE_CHECKING:

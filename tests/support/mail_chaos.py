@@ -16,13 +16,13 @@ import anyio
 import anyio.to_thread
 
 from coordination import layout
-from coordination.bearers import LEAD
 from coordination.errors import StateUnwritable
 from coordination.leadership import Leadership
-from coordination.mail_lines import Delivery, sender_name
-from coordination.mail_positions import CHECKPOINT_KIND, DELIVERY_KIND, account_of
-from coordination.mailbox import Inbox
-from coordination.outbox import Outbox
+from coordination.mail.bearers import LEAD
+from coordination.mail.lines import Delivery, sender_name
+from coordination.mail.mailbox import Inbox
+from coordination.mail.outbox import Outbox
+from coordination.mail.positions import CHECKPOINT_KIND, DELIVERY_KIND, account_of
 from coordination.protocols import TermOver
 from coordination.roster import Roster, Superseded
 from coordination.team_root import open_team
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
     from random import Random
 
-    from coordination.mail_positions import Account
+    from coordination.mail.positions import Account
     from coordination.team_root import Team
 
 FORKS = get_context("forkserver")

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coordination import layout
-from coordination.bearers import RecipientGone, UnknownRecipient
-from coordination.mail_lines import UNDELIVERABLE, Delivery
-from coordination.mail_positions import DELIVERY_KIND
-from coordination.mailbox import Inbox
-from coordination.outbox import DeliveryInDoubt, Outbox
+from coordination.mail.bearers import RecipientGone, UnknownRecipient
+from coordination.mail.lines import UNDELIVERABLE, Delivery
+from coordination.mail.mailbox import Inbox
+from coordination.mail.outbox import DeliveryInDoubt, Outbox
+from coordination.mail.positions import DELIVERY_KIND
 from coordination.records import MemberState
 from coordination.roster import NameTaken, Roster
 from coordination.team_root import open_team

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordination import layout
-from coordination.mail_positions import CHECKPOINT_KIND, DELIVERY_KIND, account_of
-from coordination.mailbox import Inbox
+from coordination.mail.mailbox import Inbox
+from coordination.mail.positions import CHECKPOINT_KIND, DELIVERY_KIND, account_of
 from coordination.roster import Roster
 from harness.journal import Journal
 from tests.support.mail import bearer_of

@@ -13,7 +13,7 @@ from coordination.process import this_process
 from coordination.records import Member, MemberState, Status, Task, Term
 from coordination.roster import Roster
 from coordination.stores import Stores, open_stores
-from coordination.task_refusals import Claimant
+from coordination.tasks.refusals import Claimant
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,8 +10,8 @@ from coordination.events import EventTail
 from harness.journal import read
 from harness.playbook import Playbook
 from harness.scripted_server import ScriptedServer
-from orchestrator.lead_parts import LeadParts
-from orchestrator.opening import Opened
+from orchestrator.lead.opening import Opened
+from orchestrator.lead.parts import LeadParts
 from tests.support.people import leads
 from tests.support.teammate import SETTINGS, TeammateUnderTest, opens_run, puts_up
 from tests.support.tools import call

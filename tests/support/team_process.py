@@ -23,7 +23,7 @@ from harness.journal import read
 from harness.playbook import Playbook
 from harness.scripted_server import ScriptedServer
 from harness.setting_sources import SettingsFault
-from orchestrator.opening import make_team
+from orchestrator.lead.opening import make_team
 from tests.support.repository import Repository
 from tests.support.trust import trusts
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_worker.compose import Teammate
 from coordination import layout
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import Team, create_team
 from harness.settings import Settings
 from tests.support.people import comes_alive

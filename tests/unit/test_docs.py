@@ -10,7 +10,7 @@ import yaml
 
 from coordination.background import Job
 from coordination.keys import KeyRules, check_signature
-from coordination.mail_lines import Delivery
+from coordination.mail.lines import Delivery
 from coordination.member_rules import MEMBER_TRANSITIONS
 from coordination.numbered_log import ENVELOPE, digest, pretty, seal, unseal
 from coordination.pause import Pause
@@ -18,8 +18,8 @@ from coordination.profile import Profile, ProfileRules
 from coordination.records import AcceptedKey, Decision, Member, Message, Request, Run, Task, Term
 from coordination.schedule_rules import Entry, Occurrence
 from coordination.signing import verify
-from coordination.task_graph import GraphEntry
-from coordination.task_rules import diagram
+from coordination.tasks.graph import GraphEntry
+from coordination.tasks.rules import diagram
 from coordination.team_root import open_team
 from harness.hooks.events import Event
 from harness.permissions.rules import defaults_table

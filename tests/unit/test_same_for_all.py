@@ -9,13 +9,13 @@ import pytest
 
 from agent_worker.compose import Teammate
 from harness.hooks.configured import hooks_of
-from orchestrator.lead_parts import LeadParts
-from orchestrator.opening import Opened
+from orchestrator.lead.opening import Opened
+from orchestrator.lead.parts import LeadParts
 from tests.support.people import comes_alive, leads
 from tests.support.teammate import SETTINGS, opens_run, puts_up, team_beside_repository
 from tests.support.tools import call
 from tests.unit.agent_worker.test_compose import TOOLS as TOOLS_OF_TEAMMATE
-from tests.unit.orchestrator.test_lead_parts import TOOLS as TOOLS_OF_LEAD
+from tests.unit.orchestrator.lead.test_parts import TOOLS as TOOLS_OF_LEAD
 from workspace.git import Git
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 from coordination.child import tool_environment
 from coordination.records import Run, Status, Task
 from coordination.stores import open_stores
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
 from coordination.usage import Usage
-from orchestrator.opening import make_team
+from orchestrator.lead.opening import make_team
 from workspace.checks import Verifier
 from workspace.clearing.removal import Removal
 from workspace.clearing.tidying import Tidying

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from tests.support.last_step import dies_at
 from workspace.clearing.removal import NoSuchTree, TreeKept
 from workspace.worktrees import UNFINISHED
@@ -35,7 +35,7 @@ removal.remove(sys.argv[2])
 """
 MAKES = f"""{OPENS}
 from coordination.child import tool_environment
-from coordination.task_refusals import Claimant
+from coordination.tasks.refusals import Claimant
 from harness.settings import Settings
 from workspace.checks import Verifier
 from workspace.desk import Desk, Proof

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coordination.records import Status, Task
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import UnknownTask
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import UnknownTask
 from tests.git.clearing.test_kills import OPENS
 from tests.support.last_step import dies_at
 from workspace.git import GitError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestrator.opening import make_team
+from orchestrator.lead.opening import make_team
 from tests.support.sandbox import a_sandbox, run
 from workspace.worktrees import Worktrees
 

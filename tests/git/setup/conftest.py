@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.settings import Settings
-from orchestrator.opening import make_team
+from orchestrator.lead.opening import make_team
 from workspace.setup.tree_setup import TreeSetup
 from workspace.worktrees import Worktrees
 

@@ -13,7 +13,7 @@ import yaml
 
 from harness.settings import load_settings
 from orchestrator.first_settings import first_settings, write_settings
-from orchestrator.opening import make_team
+from orchestrator.lead.opening import make_team
 from tests.git.setup.test_wrong_checkout import BACKEND, PROJECT
 from tests.support.repository import Repository
 from workspace.checks import Verifier

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.records import PlanState, Run, Status, Verdict
-from coordination.task_rules import StaleToken
+from coordination.tasks.rules import StaleToken
 from harness.context.conversation import Conversation
 from harness.tool import Effect, NoWorkingDirectory, ToolFailure
-from orchestrator.leading import review
+from orchestrator.lead.leading import review
 from tests.support.repository import Repository
 from tests.support.teammate import TeammateUnderTest, puts_up
 from tests.support.tools import call

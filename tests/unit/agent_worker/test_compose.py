@@ -8,7 +8,7 @@ import pytest
 
 from agent_worker.compose import Teammate
 from coordination import layout
-from coordination.mail_positions import CHECKPOINT_KIND
+from coordination.mail.positions import CHECKPOINT_KIND
 from coordination.records import MemberState
 from harness.journal import read
 from harness.permissions.rules import DEFAULTS

@@ -16,7 +16,7 @@ from harness.loop import Ended, TurnOutcome
 from harness.off_loop import OffLoop
 from harness.roles.catalog import RoleCatalog
 from harness.tool import ToolFailure
-from orchestrator.leading import HostOfLead, review
+from orchestrator.lead.leading import HostOfLead, review
 from orchestrator.supervisor import Supervisor
 from tests.support.launcher import FakeLauncher
 from tests.support.teammate import TeammateUnderTest, puts_up

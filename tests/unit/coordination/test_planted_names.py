@@ -10,9 +10,9 @@ import pytest
 
 from coordination import layout
 from coordination.records import Status, Task, TaskResult
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
-from coordination.task_store import TaskStore
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
+from coordination.tasks.store import TaskStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

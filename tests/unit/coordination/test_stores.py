@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from coordination.leadership import Leadership
 from coordination.protocols import PERSON, Kind
 from coordination.stores import open_stores
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from tests.support.people import comes_alive, leads, stores_of
 
 if TYPE_CHECKING:

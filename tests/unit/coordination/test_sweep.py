@@ -9,10 +9,10 @@ import pytest
 from coordination import layout
 from coordination.events import EventTail
 from coordination.liveness import LOOKS_PER_TTL, Beat
-from coordination.mail_positions import CHECKPOINT_KIND, Positions
+from coordination.mail.positions import CHECKPOINT_KIND, Positions
 from coordination.records import MemberState, Status
 from coordination.sweep import REPAIR_SECONDS, Sweep
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from tests.support.mail import Receiver, bearer_of, outbox
 from tests.support.people import RosterOf, claimant, comes_alive, dead, elsewhere, leads, stores_of
 

@@ -21,7 +21,7 @@ import workspace
 from coordination import layout
 from coordination.numbered_log import digest, pretty
 from coordination.stores import Stores, open_stores
-from coordination.task_drafts import TaskDraft
+from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import create_team
 from orchestrator.cli.main import main
 from tests.support.repository import Repository

@@ -9,9 +9,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from orchestrator.console import Console
 from orchestrator.interactive.glance import glance
 from orchestrator.interactive.person import Person
+from orchestrator.terminal.console import Console
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

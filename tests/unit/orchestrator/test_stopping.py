@@ -10,8 +10,8 @@ from coordination.errors import UsageError
 from coordination.protocols import PERSON, Kind
 from coordination.records import Member, MemberState, Status
 from coordination.stores import Stores, open_stores
-from coordination.task_drafts import TaskDraft
-from orchestrator.ending import end_run
+from coordination.tasks.drafts import TaskDraft
+from orchestrator.lead.ending import end_run
 from orchestrator.stopping import end_process, stop_member, stop_team
 from tests.support.people import comes_alive, dead, elsewhere, leads
 

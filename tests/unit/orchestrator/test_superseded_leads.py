@@ -10,9 +10,9 @@ from coordination import layout
 from coordination.protocols import Kind, TermOver
 from coordination.records import MemberState, Status, Verdict
 from coordination.stores import open_stores
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import Claimant
-from orchestrator.opening import stamp
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import Claimant
+from orchestrator.lead.opening import stamp
 from orchestrator.supervisor import Supervisor
 from tests.support.freezing import freezing
 from tests.support.launcher import FakeLauncher

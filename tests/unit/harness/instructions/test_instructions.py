@@ -8,9 +8,9 @@ import pytest
 
 from agent_worker.compose import Teammate
 from harness.instructions.instructions import Instructions, find_instructions
-from orchestrator.lead_parts import LeadParts
-from orchestrator.opening import make_team, open_goal
-from orchestrator.pins import differences
+from orchestrator.inspection.pins import differences
+from orchestrator.lead.opening import make_team, open_goal
+from orchestrator.lead.parts import LeadParts
 from tests.support.people import comes_alive
 from tests.support.repository import Repository
 from tests.support.teammate import SETTINGS

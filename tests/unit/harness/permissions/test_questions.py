@@ -19,7 +19,7 @@ from harness.permissions.canonical import question_of
 from harness.permissions.questions import Answer, Patience, PersonAsked
 from harness.pulse import Pulse
 from harness.tool import ToolFailure
-from orchestrator.approvals import Approvals
+from orchestrator.terminal.approvals import Approvals
 from tests.support.people import comes_alive, leads, stores_of
 
 if TYPE_CHECKING:

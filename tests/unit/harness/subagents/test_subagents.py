@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from coordination.fsck import inspect
+from coordination.fsck.fsck import inspect
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from harness.hooks.configured import hooks_of

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coordination import layout
-from coordination.bearers import UnknownRecipient
-from coordination.mail_lines import Delivery
-from coordination.mail_positions import CHECKPOINT_LINES, DELIVERY_KIND, positions_of
-from coordination.mailbox import Inbox
+from coordination.mail.bearers import UnknownRecipient
+from coordination.mail.lines import Delivery
+from coordination.mail.mailbox import Inbox
+from coordination.mail.positions import CHECKPOINT_LINES, DELIVERY_KIND, positions_of
 from coordination.records import Message
 from coordination.roster import Roster, Superseded
 from harness.journal import Journal, read

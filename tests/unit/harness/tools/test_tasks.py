@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coordination.records import Status, Task, TaskResult
-from coordination.task_refusals import Claimant
-from coordination.task_store import TaskStore
+from coordination.tasks.refusals import Claimant
+from coordination.tasks.store import TaskStore
 from harness.off_loop import OffLoop
 from harness.tool import Effect
 from harness.tools.tasks import Planning, board_tools, one_line, planning_tools

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from coordination.errors import UsageError
 from coordination.records import Status, Task, TaskResult
-from coordination.task_drafts import TaskDraft
-from coordination.task_refusals import BlankSubject, Claimant, UnknownTask
-from coordination.task_rules import InvalidTransition
+from coordination.tasks.drafts import TaskDraft
+from coordination.tasks.refusals import BlankSubject, Claimant, UnknownTask
+from coordination.tasks.rules import InvalidTransition
 from orchestrator.cli.look import tasks
 from tests.support.people import leads
 

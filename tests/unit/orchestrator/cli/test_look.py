@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coordination.finding import BY_HAND
-from coordination.outbox import Outbox
+from coordination.mail.outbox import Outbox
 from coordination.protocols import PERSON, Kind
 from coordination.usage import Usage
 from harness.ledger import Ledger
@@ -20,7 +20,7 @@ from harness.prices import PriceTable
 from orchestrator.cli.main import main
 from orchestrator.cli.shared import fitted
 from orchestrator.cli.trees import _groups
-from orchestrator.use import _facts, _money
+from orchestrator.inspection.use import _facts, _money
 from tests.support.people import a_task, comes_alive, leads, stores_of
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def test_a_long_subject_leaves_a_row_on_one_line_of_the_terminal(monkeypatch: py
 def codes_without_repair() -> set[str]:
     """The codes of findings for which `fsck` has nothing to do by itself."""
     found: set[str] = set()
-    for path in [*(PROJECT / "coordination").glob("fsck*.py"), *(PROJECT / "orchestrator").glob("*.py")]:
+    for path in [*PROJECT.glob("coordination/fsck/*.py"), *PROJECT.glob("orchestrator/inspection/*.py")]:
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(call, ast.Call) or getattr(call.func, "id", "") not in {
                 "note",

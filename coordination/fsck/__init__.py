@@ -1,0 +1,1 @@
+"""Every invariant of the team directory, checked from outside."""

@@ -1,0 +1,1 @@
+"""The board: tasks with dependencies, claimed by one worker at a time."""

@@ -1,0 +1,1 @@
+"""What a person reads about a team, a run and this machine."""

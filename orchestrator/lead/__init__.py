@@ -1,0 +1,1 @@
+"""The lead process: one run, from its opening to its end."""

@@ -1,0 +1,127 @@
+"""The person's word on the proposed team."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordination import layout
+from coordination.errors import TeamError
+from coordination.events import EventTail
+from coordination.process import known_dead, this_process
+from orchestrator.proposal import Proposal, render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from coordination.records import Member, Task
+    from coordination.stores import Stores
+    from orchestrator.terminal.console import Console
+
+YES = frozenset({"y", "yes"})
+NO = frozenset({"n", "no", ""})  # nothing at all is what the end of input reads as
+WAITING_FOR_A_PERSON = 3
+QUESTION = "start this team?"
+ASKED, ANSWERED = "team_asked", "team_answered"  # events around that question
+
+
+def asked_at_terminal(stores: Stores) -> int | None:
+    """How many members the lead asks the person about at its terminal; None: it asks nothing."""
+    newest = stores.leadership.newest()
+    if newest is None or newest[1].ended or known_dead(newest[1].process, this_process()):
+        return None
+    lead = layout.bearer("lead", newest[0])
+    events = EventTail(stores.team.directory).read_new()
+    around = [event for event in events if event.get("who") == lead and event["action"] in {ASKED, ANSWERED}]
+    return int(around[-1]["members"]) if around and around[-1]["action"] == ASKED else None
+
+
+def waits_there(members: int) -> str:
+    """The same for a person at another terminal."""
+    return f'the lead waits at its terminal for your answer to "{QUESTION}" (proposed teammates: {members})'
+
+
+@dataclass(eq=False)
+class NotConfirmed(TeamError):
+    """The team was not agreed to, so nobody was started."""
+
+    why: str
+    says = "no team was started: {why}"
+    exit_code = WAITING_FOR_A_PERSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consent:
+    """What the person said beforehand."""
+
+    yes: bool = False  # whatever is proposed, within the limits
+    workers: int | None = None  # so many members at most
+    may_ask: bool = True  # somebody sits at the terminal
+
+
+class Confirmation:
+    """Asks once per run; later members within the agreed number need no word."""
+
+    def __init__(
+        self,
+        console: Console,
+        consent: Consent,
+        propose: Callable[[Sequence[Task], Sequence[Member]], Proposal],
+        record: Callable[..., object],
+    ) -> None:
+        """`record` writes an event, so that other terminals can tell that the person is asked here."""
+        self._console = console
+        self._consent = consent
+        self._propose = propose
+        self._record = record
+
+    async def ask(self, tasks: Sequence[Task], members: Sequence[Member], *, working: int = 0) -> int:
+        """How many members there may be, those that work already among them.
+
+        Raises NotConfirmed where nobody works yet; a no to further members leaves the team as it is.
+        """
+        proposal = self._propose(tasks, members)
+        if self._consent.workers is not None:
+            self._show(proposal)
+            return self._consent.workers
+        if self._consent.yes:
+            self._show(proposal)
+            return working + len(members)
+        if not self._consent.may_ask:
+            self._console.emit({"action": "proposal", **proposal.to_json()})
+            if not self._console.as_json:
+                self._console.say(json.dumps(proposal.to_json(), indent=2, ensure_ascii=False))
+            return _as_it_is(working, "a person has to confirm it; say --yes or --workers N beforehand")
+        self._show(proposal)
+        self._record(ASKED, members=len(members))
+        try:
+            agreed = await self._number(len(members))
+        finally:
+            self._record(ANSWERED)
+        return working + agreed if agreed else _as_it_is(working, "you did not say yes")
+
+    def _show(self, proposal: Proposal) -> None:
+        if self._console.as_json:
+            self._console.emit({"action": "proposal", **proposal.to_json()})
+        else:
+            self._console.say("\n" + render(proposal) + "\n")
+
+    async def _number(self, proposed: int) -> int:
+        fewer = f"a smaller number than {proposed}, " if proposed > 1 else ""
+        question = f"{QUESTION} yes, {fewer}or no"
+        while True:
+            answer = (await self._console.ask(question)).lower()
+            if answer in YES:
+                return proposed
+            if answer in NO:
+                return 0
+            if answer.isdecimal() and 0 < int(answer) <= proposed:
+                return int(answer)
+            self._console.say(f"{answer!r} is no answer")
+
+
+def _as_it_is(working: int, why: str) -> int:
+    if not working:
+        raise NotConfirmed(why=why)
+    return working

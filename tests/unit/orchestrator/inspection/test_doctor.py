@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from harness.mcp.listing import Listed
+from harness.mcp.names import Origin
+from harness.mcp.seen import SeenByTeam
+from orchestrator.cli.repair import doctor
+from orchestrator.inspection.doctor import EXAMINATIONS, Place, State, examine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from coordination.team_root import Team
+    from orchestrator.inspection.doctor import Point
+
+
+@pytest.fixture(autouse=True)
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MODEL_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def about(topic: str, root: Path) -> list[Point]:
+    return [point for point in examine(Place(root=root, repository=root)) if point.topic == topic]
+
+
+def test_a_directory_without_a_repository_is_a_fault_and_the_other_points_are_still_looked_at(
+    tmp_path: Path,
+) -> None:
+    points = examine(Place(root=tmp_path, repository=tmp_path))
+    assert [point.topic for point in points if point.state is State.FAULT] == ["repository", "model", "model"]
+    assert {point.topic for point in points} == {topic for topic, _ in EXAMINATIONS}
+
+
+def test_each_fault_says_what_to_do(tmp_path: Path) -> None:
+    faults = [
+        point for point in examine(Place(root=tmp_path, repository=tmp_path)) if point.state is State.FAULT
+    ]
+    for point in faults:
+        assert point.remedy or "git init" in point.says
+
+
+def test_settings_that_cannot_be_read_are_a_fault_of_what_needs_them(tmp_path: Path) -> None:
+    (tmp_path / "leadhand.yaml").write_text("checks: [\n")
+    for topic in ("model", "checks"):
+        assert [point.state for point in about(topic, tmp_path)] == [State.FAULT]
+
+
+def test_a_model_with_a_key_and_a_price_has_nothing_to_tell(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("MODEL_ID=m\nANTHROPIC_API_KEY=k-secret\n")
+    (tmp_path / "leadhand.yaml").write_text("prices: [m 1 2]\n")
+    assert {point.state for point in about("model", tmp_path)} == {State.OK}
+    assert "k-secret" not in str(examine(Place(root=tmp_path, repository=tmp_path)))
+
+
+def test_commands_without_a_sandbox_are_worth_knowing_and_undecided_ones_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [point.state for point in about("sandbox", tmp_path)] == [State.NOTE]
+    monkeypatch.setenv("LEADHAND_SANDBOX", "auto")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (point,) = about("sandbox", tmp_path)
+    assert point.state is State.FAULT
+    assert "Install bubblewrap" in point.says
+
+
+def test_what_the_repository_adds_to_each_request_is_told(team: Team) -> None:
+    root = team.root
+    (root / "AGENTS.md").write_text("Use uv. " * 50)
+    (root / "CLAUDE.md").symlink_to("/etc/passwd")
+    (root / ".mcp.json").write_text('{"mcpServers": {"docs": {"command": "a"}, "deploy": {"command": "b"}}}')
+    tool = Listed(name="find", description="d" * 4000, input_schema={}, output_schema=None)
+    SeenByTeam(team.directory).accepted("mcp__docs__find", Origin("docs", "find"), tool)
+    (root / ".team/seen-tools/bad.json").write_text("[]")
+    left_out, instructions, skills, *servers = about("requests", root)
+    assert (left_out.state, "CLAUDE.md is in no prompt" in left_out.says) == (State.NOTE, True)
+    assert re.search(r"instructions: about 1[5-9]\d tokens in each \(AGENTS.md\)", instructions.says)
+    assert skills.says.startswith("skills: about")
+    told = {point.says for point in servers}
+    assert any(re.search(r"MCP server docs: about 10[0-9]\d tokens", says) for says in told)
+    assert any("MCP server deploy: its tools were never seen" in says for says in told)
+
+
+def test_the_verb_ends_with_2_while_a_run_could_not_start(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        doctor, ["--json", "--team", str(tmp_path)], catch_exceptions=False, standalone_mode=False
+    )
+    assert result.return_value == 2
+    assert {"topic", "state", "says", "remedy"} == set(json.loads(result.output)[0])

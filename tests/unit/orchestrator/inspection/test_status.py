@@ -1,0 +1,184 @@
+"""How the team stands, as anybody with a terminal can see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordination import layout
+from coordination.liveness import Beat
+from coordination.protocols import Kind
+from coordination.records import TaskResult
+from coordination.stores import Stores, open_stores
+from coordination.tasks.drafts import TaskDraft
+from orchestrator.cli.main import main
+from orchestrator.inspection.status import render, status
+from orchestrator.terminal.confirmation import ANSWERED, ASKED
+from tests.support.people import claimant, comes_alive, dead, leads, stores_of
+
+if TYPE_CHECKING:
+    from coordination.records import Member, Run, Task
+    from coordination.team_root import Team
+
+
+@pytest.fixture
+def lead(team: Team) -> Stores:
+    return leads(team)
+
+
+@pytest.fixture
+def run(lead: Stores) -> Run:
+    return lead.runs.open("Fix the shop", base="0" * 40)
+
+
+@pytest.fixture
+def person(team: Team) -> Stores:
+    return open_stores(team, "person")
+
+
+def made(lead: Stores, run: Run, subject: str, *needs: str) -> Task:
+    (task,) = lead.tasks.create([TaskDraft(subject=subject, run=run.id, blocked_by=needs)])
+    return lead.tasks.publish([task.id])[0]
+
+
+def done(team: Team, task: Task, member: Member, *, verified: bool = True) -> None:
+    own = stores_of(team, member).tasks
+    token = own.claim(task.id, claimant(member)).token or 0
+    own.complete(task.id, token, commit="c0ffee", branch="b", result=TaskResult(verified=verified))
+
+
+def ask_plan(stores: Stores, task: Task, *, reviewer: str = "person") -> str:
+    return stores.requests.ask(Kind.PLAN, task.subject, reviewer=reviewer, task=task.id).id
+
+
+def test_a_fresh_team_says_that_nothing_is_there_yet(person: Stores, team: Team) -> None:
+    text = render(status(person))
+    assert text.splitlines() == [f"team directory {team.root}", "no lead yet", "no run yet"]
+
+
+def test_the_lead_is_alive_dead_or_ended(team: Team, lead: Stores, person: Stores) -> None:
+    assert status(person)["lead"]["state"] == "alive"
+    lead.leadership.end(1)
+    assert status(person)["lead"]["state"] == "ended"
+    leads(team, dead())
+    assert status(person)["lead"]["state"] == "dead"
+
+
+def test_a_team_that_waits_for_a_yes_is_seen_from_everywhere(
+    team: Team, lead: Stores, person: Stores, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def seen() -> tuple[bool, object]:
+        with pytest.raises(SystemExit) as ended:
+            main(["approvals", "--team", str(team.root)])
+        told = 'the lead waits at its terminal for your answer to "start this team?" (proposed teammates: 3)'
+        assert (told in capsys.readouterr().out) == (told in render(status(person)))
+        return told in render(status(person)), ended.value.code
+
+    assert seen() == (False, 0)
+    lead.events.record(ASKED, members=3)
+    assert seen() == (True, 3)
+    lead.events.record(ANSWERED)
+    assert seen() == (False, 0)
+    lead.events.record(ASKED, members=3)
+    lead.leadership.end(1)
+    assert seen() == (False, 0)
+
+
+def test_a_task_shows_what_it_waits_for(lead: Stores, run: Run, person: Stores) -> None:
+    first = made(lead, run, "A")
+    second = made(lead, run, "B", first.id)
+    rows = {task["id"]: task for task in status(person)["tasks"]}
+    assert (rows[first.id]["blocked_by"], rows[second.id]["blocked_by"]) == ([], [first.id])
+    assert f"B (waits for {first.id})" in render(status(person))
+
+
+def test_a_completed_need_blocks_no_longer(team: Team, lead: Stores, run: Run, person: Stores) -> None:
+    first = made(lead, run, "A")
+    second = made(lead, run, "B", first.id)
+    done(team, first, comes_alive(team, "alice"))
+    notes = {task["id"]: (task["note"], task["blocked_by"]) for task in status(person)["tasks"]}
+    assert notes == {first.id: ("waits to be merged", []), second.id: ("", [])}
+
+
+def test_work_without_proof_is_unverified(team: Team, lead: Stores, run: Run, person: Stores) -> None:
+    done(team, made(lead, run, "A"), comes_alive(team, "alice"), verified=False)
+    assert "A (unverified)" in render(status(person))
+
+
+def test_a_task_behind_a_cancelled_one_is_blocked_for_ever(lead: Stores, run: Run, person: Stores) -> None:
+    first = made(lead, run, "A")
+    made(lead, run, "B", first.id)
+    lead.tasks.cancel(first.id, "not wanted")
+    assert f"blocked for ever by {first.id}" in render(status(person))
+
+
+def test_refusals_and_lost_holders_are_told(team: Team, lead: Stores, run: Run, person: Stores) -> None:
+    task, alice = made(lead, run, "A"), comes_alive(team, "alice")
+    token = lead.tasks.claim(task.id, claimant(alice)).token or 0
+    lead.tasks.refuse(task.id, token, TaskResult())
+    lead.tasks.reclaim(task.id, token, "dead")
+    assert "(1 completion refused; 1 holder lost)" in render(status(person))
+
+
+def test_a_member_shows_the_task_in_its_beat(team: Team, person: Stores) -> None:
+    alice = comes_alive(team, "alice")
+    Beat(team, f"alice~{alice.incarnation}").beat("task_00000001", 5)
+    assert status(person)["members"] == [
+        {
+            "name": "alice",
+            "role": "teammate",
+            "model": None,
+            "state": "alive",
+            "task": "task_00000001",
+            "waiting_on": None,
+            "why": "",
+        }
+    ]
+
+
+@pytest.mark.parametrize("beat", [b"", b"1 - -", b"1", b"\xff\xfe \x1b[2J", b"1 ../../x 3"])
+def test_a_beat_that_names_no_task_shows_none(team: Team, person: Stores, beat: bytes) -> None:
+    alice = comes_alive(team, "alice")
+    (team.root / layout.beat(f"alice~{alice.incarnation}")).write_bytes(beat)
+    assert status(person)["members"][0]["task"] is None
+
+
+def test_a_member_whose_process_is_gone_is_dead(team: Team, person: Stores) -> None:
+    comes_alive(team, "alice", dead())
+    assert status(person)["members"][0]["state"] == "dead"
+
+
+def test_an_open_plan_says_how_to_decide_it(team: Team, lead: Stores, run: Run, person: Stores) -> None:
+    alice = stores_of(team, comes_alive(team, "alice"))
+    task = made(lead, run, "A")
+    mine, leads_own = ask_plan(alice, task), ask_plan(alice, task, reviewer="lead")
+    text = render(status(person))
+    assert f"{mine}  plan of alice for A (leadhand approve {mine})" in text
+    assert f"{leads_own}  plan of alice for A (the lead decides, or leadhand approve {leads_own})" in text
+
+
+def test_a_plan_of_somebody_who_is_gone_is_no_open_question(team: Team, lead: Stores, run: Run) -> None:
+    alice = comes_alive(team, "alice")
+    ask_plan(stores_of(team, alice), made(lead, run, "A"))
+    assert alice.incarnation
+    lead.roster.closing("alice", alice.incarnation)
+    lead.roster.closed("alice", alice.incarnation, {})
+    assert status(lead)["questions"] == []
+
+
+def test_the_newest_run_is_shown_when_none_is_open(lead: Stores, run: Run, person: Stores) -> None:
+    lead.runs.update(run.id, state="done")
+    assert f"run {run.id} [done]: Fix the shop" in render(status(person))
+
+
+def test_a_damaged_task_is_told_and_hides_no_other(
+    team: Team, lead: Stores, run: Run, person: Stores
+) -> None:
+    broken, sound = made(lead, run, "A"), made(lead, run, "B")
+    for record in (team.root / layout.task_log(broken.id)).iterdir():
+        record.write_bytes(b"{}")
+    facts = status(person)
+    assert [task["id"] for task in facts["tasks"]] == [sound.id]
+    assert broken.id in facts["problems"]
+    assert f"problems:\n  {broken.id}: " in render(facts)
