@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coordination.clock import iso
+from coordination.json_form import scrub
 from coordination.protocols import PERSON, Kind
 from coordination.records import Verdict
 from coordination.requests import AlreadyDecided
-from harness.permissions.answers import Answers, Scope, Standing, persons_directory
+from harness.permissions.answers import Answers, NothingToForget, Scope, Standing, persons_directory
 from harness.settings import load_settings
 from harness.tool import ToolFailure
 from orchestrator.lead.leading import review
 from workspace.sandbox.choice import is_forgery_proof
 
 if TYPE_CHECKING:
-    from coordination.records import Decision, Request
+    from coordination.records import Request
     from coordination.requests import RequestState
     from coordination.stores import Stores
 
@@ -113,10 +115,16 @@ class Approvals:
             return question
         _check(self._stores, state)
         alike = [group for group in self.open() if question in group.questions]
-        decision = self._stores.requests.decide(request, verdict, reason=reason)
+        scope = Scope.TEAM if verdict is Verdict.DENY else scope
+        self._keep(question, verdict, scope, reason)  # first: whoever asked may ask again at once
+        try:
+            self._stores.requests.decide(request, verdict, reason=reason)
+        except AlreadyDecided as won:
+            self._let_stand(question, won)
+            raise
         for other in (other for group in alike for other in group.questions if other.id != request):
             self._decide_alike(other.id, verdict, reason)
-        self._keep(question, decision, Scope.TEAM if verdict is Verdict.DENY else scope)
+        self._record(question, verdict, scope, reason)
         return question
 
     def _decide_alike(self, request: str, verdict: Verdict, reason: str) -> None:
@@ -125,33 +133,43 @@ class Approvals:
         except AlreadyDecided:  # withdrawn meanwhile, or answered from another terminal
             return
 
-    def _keep(self, question: Request, decision: Decision, scope: Scope) -> None:
-        self._stores.events.record(
-            "permission_decided",
-            request=question.id,
-            asker=question.asker,
-            verdict=str(decision.verdict),
-            scope=str(scope),
-            what=Group((question,)).what,
-            reason=decision.reason,
-            forgery_proof=self._is_proof(),
-        )
+    def _keep(self, question: Request, verdict: Verdict, scope: Scope, reason: str) -> None:
         if scope is Scope.ONCE:
             return
         answer = Standing(
             id=question.id,
             team=self._stores.team.id,
             scope=scope,
-            allow=decision.verdict is Verdict.APPROVE,
+            allow=verdict is Verdict.APPROVE,
             tool=question.subject,
             shown=Group((question,)).what,
             digest=question.content_digest or "",
             asker=question.asker,
-            by=decision.by,
-            reason=decision.reason,
+            by=PERSON,
+            reason=scrub(reason),
             at=iso(self._stores.team.clock.now()),
         )
         self.answers.keep(answer)
+
+    def _let_stand(self, question: Request, won: AlreadyDecided) -> None:
+        """Of two answers given at once, the later leaves nothing standing but the denial that won."""
+        with suppress(NothingToForget):
+            self.answers.forget(question.id)
+        if won.verdict is Verdict.DENY:
+            answer = self._stores.requests.get(question.id).answer
+            self._keep(question, Verdict.DENY, Scope.TEAM, answer.reason if answer else "")
+
+    def _record(self, question: Request, verdict: Verdict, scope: Scope, reason: str) -> None:
+        self._stores.events.record(
+            "permission_decided",
+            request=question.id,
+            asker=question.asker,
+            verdict=str(verdict),
+            scope=str(scope),
+            what=Group((question,)).what,
+            reason=reason,
+            forgery_proof=self._is_proof(),
+        )
 
 
 def open_to_person(stores: Stores) -> list[RequestState]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
@@ -25,6 +25,7 @@ from tests.support.people import comes_alive, leads, stores_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from coordination.records import Decision
     from coordination.stores import Stores
     from coordination.team_root import Team
 
@@ -134,6 +135,46 @@ async def test_a_denial_holds_for_the_team_until_it_is_forgotten(asking: Asking)
     assert (await asking.asked(asking.bob).answer(same)).reason == "nobody_to_ask"
     with pytest.raises(NothingToForget):
         asking.answers.forget(request)
+
+
+async def test_a_denial_holds_from_the_moment_in_which_it_can_be_seen(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+    requests = asking.person._stores.requests
+    decide = requests.decide
+
+    def seen(request: str, verdict: Verdict, **facts: Any) -> Decision:
+        held.append(asking.answers.to(PUSH.digest) is not None)
+        return decide(request, verdict, **facts)
+
+    monkeypatch.setattr(requests, "decide", seen)
+    await decided(asking, Verdict.DENY)
+    assert held == [True]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "stands"),
+    [(Verdict.DENY, Verdict.APPROVE, [False]), (Verdict.APPROVE, Verdict.DENY, [])],
+)
+async def test_of_two_answers_at_once_the_later_leaves_nothing(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch, *, first: Verdict, later: Verdict, stands: list[bool]
+) -> None:
+    elsewhere = Approvals(open_stores(asking.team, PERSON), asking.answers)
+    decide = elsewhere._stores.requests.decide
+
+    def overtaken(request: str, verdict: Verdict, **facts: Any) -> Decision:
+        asking.person.decide(request, first, reason="I was first")
+        return decide(request, verdict, **facts)
+
+    monkeypatch.setattr(elsewhere._stores.requests, "decide", overtaken)
+    with attached(asking.team):
+        async with anyio.create_task_group() as group:
+            group.start_soon(asking.asked(asking.alice).answer, PUSH)
+            request = await asking.until_open()
+            with pytest.raises(AlreadyDecided):
+                elsewhere.decide(request, later, scope=Scope.ALWAYS)
+    assert [answer.allow for answer in asking.answers.all()] == stands
 
 
 @pytest.mark.parametrize(("scope", "elsewhere"), [(Scope.TEAM, False), (Scope.ALWAYS, True)])
