@@ -8,11 +8,11 @@ import signal
 from functools import partial
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from coordination.process import start_mark
 from coordination.records import Status
+from tests.support.team_process import sleepers
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -50,10 +50,6 @@ ASKS = """
 """
 HASTE = "1"  # seconds that a worker in a long call is given to stop
 SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
-
-
-def sleepers(pid: int) -> list[psutil.Process]:
-    return [child for child in psutil.Process(pid).children(recursive=True) if child.name() == "sleep"]
 
 
 def hears(run: Command, times: int) -> bool:

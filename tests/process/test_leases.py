@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from coordination.process import is_stopped, start_mark
+from tests.support.team_process import sleepers
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -57,10 +58,6 @@ RESTARTED = """
 SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
-def shell_children(pid: int) -> list[psutil.Process]:
-    return [child for child in psutil.Process(pid).children(recursive=True) if child.name() == "sleep"]
-
-
 def freeze(stage: Stage, pid: int) -> None:
     os.kill(pid, signal.SIGSTOP)
     stage.wait(lambda: is_stopped(pid), "the freeze")
@@ -71,8 +68,8 @@ def test_a_frozen_holder_that_wakes_too_late_stops_and_its_shell_children_die(st
     run = stage.start_tasks(SET_A, workers=2)
     stage.until("model_call", tools=["bash"])
     victim, pid = stage.owner("set a"), stage.pid(stage.owner("set a"))
-    stage.wait(lambda: bool(shell_children(pid)), "the command")
-    (child,) = shell_children(pid)
+    stage.wait(lambda: bool(sleepers(pid)), "the command")
+    (child,) = sleepers(pid)
     freeze(stage, pid)
     stage.until("merged", subject="set a")
     os.kill(pid, signal.SIGCONT)

@@ -100,6 +100,16 @@ class Command:
         return Ended(code=code, out=self._out.read_text("utf-8"), err=self._err.read_text("utf-8"))
 
 
+def sleepers(pid: int) -> list[psutil.Process]:
+    """The commands below a process that sleep."""
+    found = []
+    for child in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it ended while we looked
+            if child.name() == "sleep":
+                found.append(child)
+    return found
+
+
 class Stage:
     """Where one test lets real processes play."""
 
