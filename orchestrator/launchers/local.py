@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from coordination.child import tool_environment
 from coordination.clock import CLOCKS_VARIABLE
-from harness.stop_signals import ignore_stop_signals_through_exec
+from harness.stop_signals import ignore_stop_signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ def start_command(
 def become_teammate(root: Path, name: str, role: str | None) -> NoReturn:
     """The process goes on as a teammate that a person started by hand."""
     command = [*teammate_command(root, name), *(["--role", role] if role else [])]
-    ignore_stop_signals_through_exec()  # while Python starts; the teammate hears them as soon as it can
+    ignore_stop_signals()  # while Python starts; the teammate hears them as soon as it can
     os.execv(command[0], command)  # noqa: S606 - the same program that a launcher starts
 
 

@@ -15,7 +15,7 @@ from coordination.protocols import TermOver
 from coordination.records import Status
 from harness.limits import LimitReached
 from harness.loop import Incoming
-from harness.stop_signals import until_stopped
+from harness.stop_signals import unless_ignored, until_stopped
 from harness.turn import Ended
 from orchestrator.lead.briefs import end_brief, forgotten_brief, nobody_works_brief
 from orchestrator.lead.ending import conclude, give_up_empty_run, stop_team_of
@@ -78,7 +78,7 @@ class Lead:
         self._parts.stores.events.record("leads", term=opened.term, run=opened.run.id, sandbox=box)
         try:
             work = partial(self._lead_and_stop, conversation, incoming)
-            await until_stopped(partial(self._parts.sharing.during, work), self._heed)
+            await until_stopped(partial(self._parts.sharing.during, work), self._heed, unless_ignored())
         except* TeamError as errors:
             raise first_of(errors) from None
         code, unasked = after_signal(self._code, self._stopped_by), "permission_unasked" in self._stream.heard

@@ -11,7 +11,7 @@ from coordination import layout
 from coordination.wakeup import Wakeup
 from harness.off_loop import OffLoop
 from harness.pulse import Pulse
-from harness.stop_signals import until_stopped
+from harness.stop_signals import unless_ignored, until_stopped
 from orchestrator.lead.outcome import ExitCode, after_signal
 from orchestrator.terminal.approvals import Approvals
 from orchestrator.terminal.at_terminal import LOOK_SECONDS, AtTerminal
@@ -49,7 +49,7 @@ async def follow_questions(stores: Stores, as_json: bool, asks: bool) -> int:  #
 
     scope = anyio.CancelScope()
     try:
-        await until_stopped(show, heed)
+        await until_stopped(show, heed, unless_ignored())
     finally:
         wakeup.close()
     return int(after_signal(ExitCode.DONE, stopped_by[0] if stopped_by else None))

@@ -1,4 +1,4 @@
-"""Signals that end a process: who heeds them, and what its children inherit."""
+"""Signals that end a process: who heeds them, and who does not."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from harness.stop_signals import (
-    STOPPING,
-    ignore_stop_signals,
-    ignore_stop_signals_through_exec,
-    until_stopped,
-)
+from harness.stop_signals import STOPPING, ignore_stop_signals, unless_ignored, until_stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,15 +38,8 @@ def told_to_end(number: signal.Signals) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("number", STOPPING)
-def test_a_process_that_ignores_them_starts_programs_that_do_not(number: signal.Signals) -> None:
-    ignore_stop_signals()
-    os.kill(os.getpid(), number)
-    assert told_to_end(number).returncode == -number
-
-
-@pytest.mark.parametrize("number", STOPPING)
 def test_a_program_that_the_process_becomes_is_not_ended_by_them(number: signal.Signals) -> None:
-    ignore_stop_signals_through_exec()
+    ignore_stop_signals()
     assert told_to_end(number).stdout == "lived\n"
 
 
@@ -79,5 +67,5 @@ async def test_a_hang_up_is_heard_unless_the_starter_ignored_it(
                 if number in arrived:
                     await arrived[number].wait()
 
-    await until_stopped(work, heed)
+    await until_stopped(work, heed, unless_ignored())
     assert told == heard
