@@ -128,7 +128,7 @@ class Teammate:
         agent.hooks = tooling.turn_hooks(assignment)
         extras.join(agent, pool)
         subagents.join(agent, partial(tooling.behind_gates, assignment, plan), lookout.until_on)
-        assignment.untrusted = lambda: agent.conversation.untrusted
+        assignment.untrusted = lambda: agent.conversation.tainted_by
         return Worker(
             stores=self.stores,
             pulse=self._pulse,

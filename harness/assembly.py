@@ -16,7 +16,7 @@ from harness.permissions.guard import Mark
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy
 from harness.recovery import RecoveringModel
-from harness.tool import ToolContext
+from harness.tool import ToolContext, trusting
 from harness.tool_pool import ResultLimits
 from harness.tools.background_tools import background_tools
 from harness.tools.files import FileLimits, file_tools
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from harness.results import ResultFiles
     from harness.settings import Settings
     from harness.throttle import Throttle
-    from harness.tool import Record, Tool
+    from harness.tool import Distrust, Record, Tool
     from harness.tools.background import Background
 
 
@@ -48,6 +48,7 @@ class Caller:
     agent: Callable[[], Agent | None]  # once it is put together
     record: Record  # of what becomes of the calls
     outputs: ResultFiles  # for results that are too long for it
+    distrust: Distrust = trusting  # told beside the conversation itself what comes from elsewhere
 
 
 def make_model(  # noqa: PLR0913 - the parts of one role, named once
@@ -160,9 +161,10 @@ def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
     `confine` puts commands into the sandbox, where there is one.
     """
 
-    def distrust(why: str, server: str = "", /) -> None:
+    async def distrust(why: str, server: str = "", /) -> None:
         if (present := caller.agent()) and server not in settings.trusted_servers:
-            present.distrusted.append(why)
+            await caller.distrust(why, server)
+            await present.distrust(why)
 
     return ToolContext(
         cwd=cwd,
@@ -172,7 +174,7 @@ def tool_context(  # noqa: PLR0913 - each role gives its own parts by name
         progress=progress,
         groups=groups or RunningGroups(),
         distrust=distrust,
-        untrusted=lambda: present.conversation.untrusted if (present := caller.agent()) else "",
+        untrusted=lambda: present.conversation.tainted_by if (present := caller.agent()) else "",
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anyio import CancelScope, to_thread
 
 from coordination.usage import Usage
-from harness.context.conversation import Conversation
+from harness.context.conversation import MARK_KIND, Conversation
 from harness.context.messages import open_calls, unknown_outcomes
 from harness.context.reminder import cut_off, with_results
 from harness.limits import LimitReached
@@ -120,7 +120,6 @@ class Agent:
         self.hooks: TurnHooks | None = None  # of the person, around its turns
         self.memory: MemoryKeeper | None = None  # of the team
         self.cost: RequestCost | None = None  # of what stands before the conversation
-        self.distrusted: list[str] = []  # what the running calls bring from elsewhere, in words
         self.conversation = conversation or Conversation()
 
     @property
@@ -146,6 +145,11 @@ class Agent:
         """The conversation that another process left behind is this one's; its open calls are unknown."""
         owed = cut_off(left, self._pool.schemas)
         await self._write([("conversation", {"why": "goes on", **left.to_json()}), *owed])
+
+    async def distrust(self, why: str) -> None:
+        """That a running call brings something from elsewhere is durable; it marks the conversation."""
+        if not self.conversation.brought:
+            await self._write([(MARK_KIND, {"untrusted": why})])
 
     async def note_todos(self, todos: list[dict[str, Any]]) -> None:
         """The todo list is durable."""
@@ -229,9 +233,7 @@ class Agent:
         else:
             results = await self._pool.run(uses)
         reminder = with_results(self.conversation, self._pool.schemas)
-        mark = {"untrusted": self.distrusted[0]} if self.distrusted else {}
-        self.distrusted.clear()
-        await self._write([("tool_results", {"content": results, **mark}), *reminder])
+        await self._write([("tool_results", {"content": results}), *reminder])
         return not reply.is_cut and self._pool.ends_turn(uses, results)
 
     async def _asked_to_go_on(self, reply: Reply, turn: Turn) -> bool:

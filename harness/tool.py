@@ -95,9 +95,13 @@ class OutputFiles(Protocol):
 class Distrust(Protocol):
     """Hears that a result was written elsewhere."""
 
-    def __call__(self, why: str, server: str = "", /) -> None:
-        """`server` is the one that it comes from, which the person may trust."""
+    async def __call__(self, why: str, server: str = "", /) -> None:
+        """That is on record. `server` is the one that it comes from, which the person may trust."""
         ...
+
+
+async def trusting(why: str, server: str = "", /) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +115,7 @@ class ToolContext:
     progress: Callable[[], None] = lambda: None  # a sign of life, called while a long call goes on
     groups: RunningGroups = field(default_factory=RunningGroups)  # of the processes that tools run
     hidden: Callable[[str], bool] = lambda _: False  # files, by place, that searches pass over
-    distrust: Distrust = lambda *_: None  # told why a result comes from elsewhere
+    distrust: Distrust = trusting  # told why a result comes from elsewhere, before anybody sees it
     untrusted: Callable[[], str] = lambda: ""  # what of that kind the conversation holds
     call_id: str = ""
 

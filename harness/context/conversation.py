@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 REQUEST_KIND = "user"  # of the lines that have instruction rank
 TODO_TOOL = "todo_write"
 MAIL_KIND = "mail"  # of the lines that are deliveries
+MARK_KIND = "mark"  # of those that say what a running call brings from elsewhere
 
 
 class Conversation:
@@ -38,8 +39,9 @@ class Conversation:
         self.characters = 0  # of the messages; an image counts as what it costs
         self.has_images = False
         self.untrusted = ""  # what came into it that neither the team nor the person wrote; it stays
+        self.brought = ""  # the same of the running calls, which the model has not seen yet
         self.recalled: list[str] = []  # ids of records of the memory that it holds
-        self.marked: set[str] = set()  # who sent mail from a conversation that holds such a thing
+        self.marked: list[str] = []  # who sent mail from a conversation that holds such a thing
 
     @classmethod
     def of(cls, lines: Iterable[dict[str, Any]]) -> Self:
@@ -71,6 +73,11 @@ class Conversation:
                 if kind == MAIL_KIND and text:
                     self.unanswered.append(text)
 
+    @property
+    def tainted_by(self) -> str:
+        """What from elsewhere may be in its effects: also what the model has not seen yet."""
+        return self.untrusted or self.brought
+
     def _change(self, line: dict[str, Any]) -> None:
         match line["kind"]:
             case "conversation":
@@ -89,11 +96,20 @@ class Conversation:
             self._weigh(content)
 
     def _mark(self, line: dict[str, Any]) -> None:
-        """A mark stays to the end of the conversation, whatever is shortened or summed up."""
+        """A mark stays to the end of the conversation, whatever is shortened or summed up.
+
+        What a call brings counts from its result on, even if that is only that nobody saw its end.
+        """
+        if line["kind"] == MARK_KIND:
+            self.brought = self.brought or str(line.get("untrusted", ""))
+            return
+        if line["kind"] == "tool_results":
+            self.untrusted, self.brought = self.untrusted or self.brought, ""
         message = line.get("message", {})
         why = message.get("metadata", {}).get("untrusted")
-        if why:
-            self.marked.add(str(message.get("from", "")).partition("~")[0])
+        sender = str(message.get("from", "")).partition("~")[0]
+        if why and sender not in self.marked:
+            self.marked.append(sender)
         self.untrusted = self.untrusted or str(line.get("untrusted") or why or "")
 
     def _begin(self, line: dict[str, Any]) -> None:
@@ -104,9 +120,9 @@ class Conversation:
         self.messages = list(line.get("messages", ()))
         self.requests = list(line.get("requests", ()))
         self.unanswered = list(line.get("unanswered", ()))
-        self.untrusted = str(line.get("untrusted", ""))
+        self.untrusted, self.brought = str(line.get("untrusted", "")), ""
         self.recalled = list(line.get("recalled", ()))
-        self.marked = set()
+        self.marked = list(line.get("marked", ()))
         self._weigh_all()
 
     def to_json(self) -> dict[str, Any]:
@@ -120,6 +136,7 @@ class Conversation:
             "rounds_without_todos",
             "untrusted",
             "recalled",
+            "marked",
         )
         return {name: value for name in names if (value := getattr(self, name))}
 

@@ -58,7 +58,7 @@ def make_tool(
         if not answer.was_sent:
             raise NotConnected(server=offer.origin.server, why=answer.outcome.detail or "it has just ended")
         _tell(offer.origin, answer, record)
-        context.distrust(f"an answer of the MCP server {offer.origin.server}", offer.origin.server)
+        await context.distrust(f"an answer of the MCP server {offer.origin.server}", offer.origin.server)
         output = render(offer.origin, answer)
         if not answer.outcome.is_success:
             raise ToolFailure(str(answer.outcome.kind), output.text)

@@ -80,7 +80,7 @@ class Subagents:
     async def run(self, kind: str, prompt: str, context: ToolContext) -> str:
         """The report of a new sub-agent. `context` is that of the call that asked for it.
 
-        What the sub-agent had from elsewhere marks the conversation of the agent, however it ends.
+        What the sub-agent has from elsewhere marks the conversation of the agent, however this process ends.
         Raises ToolFailure when there is no report.
         """
         self._started += 1
@@ -114,8 +114,6 @@ class _Subagent:
             outcome = await agent.run([Incoming(text=prompt, kind=REQUEST_KIND, journal=mark)])
         finally:
             self._journal.close()
-            for why in {agent.conversation.untrusted, *agent.distrusted} - {"", inherited}:
-                self._context.distrust(why)
             ended = {"ended": outcome.ended, "rounds": outcome.rounds} if outcome else {"ended": "cancelled"}
             self._events.record("subagent_ended", **ended, **self._facts)
         return _report(outcome)
@@ -123,7 +121,12 @@ class _Subagent:
     def _make(self, of: _Agents) -> Agent:
         host, settings = self._host, self._host.settings
         tools = [tool for tool in workspace_tools(settings) if tool.name in self._kind.tools]
-        caller = Caller(agent=lambda: self._agent, record=self._events.record, outputs=self._outputs)
+        caller = Caller(
+            agent=lambda: self._agent,
+            record=self._events.record,
+            outputs=self._outputs,
+            distrust=self._context.distrust,
+        )
         pool = of.make_pool(tools, caller)
         system = system_prompt(self._situation(pool))
         return Agent(

@@ -160,6 +160,8 @@ def bash_tool(limits: ShellLimits, start_in_background: Starter | None = None) -
     """The tool `bash`: one command in the working directory, in the background only where that is offered."""
 
     async def run(arguments: dict[str, Any], context: ToolContext) -> str:
+        if may_send(arguments["command"]):  # before it runs: what it fetches may outlive this process
+            await context.distrust(f"the output of {arguments['command'][:80]!r}")
         if start_in_background and arguments.get("run_in_background") is True:
             return await start_in_background(arguments["command"], context, arguments.get("timeout"))
         return await _bash(arguments, context, limits)
@@ -203,8 +205,6 @@ async def _bash(arguments: dict[str, Any], context: ToolContext, limits: ShellLi
         arguments["command"], context, timeout_seconds=seconds, kept_bytes=limits.kept_bytes
     )
     output = finished.output.strip("\n")
-    if may_send(arguments["command"]):
-        context.distrust(f"the output of {arguments['command'][:80]!r}")
     if finished.status is None:
         raise ToolFailure("timeout", f"the command was killed after {seconds} s; output so far:\n{output}")
     if finished.status != 0:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from coordination import layout
 from coordination.events import EventTail
 from harness.journal import read
 from harness.playbook import Playbook
@@ -54,6 +55,10 @@ class Delegating:
 
     def events(self, *actions: str) -> list[dict[str, Any]]:
         return [event for event in EventTail(self.team.directory).read_new() if event["action"] in actions]
+
+    def journal(self) -> list[dict[str, Any]]:
+        """What is on disk of the agent's own conversation."""
+        return list(read(self.team.directory, layout.journal(self.who)))
 
     def transcript(self, number: int = 1) -> list[dict[str, Any]]:
         """What is on disk of the conversation of that sub-agent."""

@@ -92,7 +92,11 @@ def test_mail_is_free_only_to_those_who_are_marked_themselves() -> None:
 
 def test_a_network_command_marks_and_a_local_one_does_not(tmp_path: Path) -> None:
     heard: list[str] = []
-    where = replace(context(tmp_path), distrust=lambda why, _="": heard.append(why))
+
+    async def hears(why: str, _: str = "") -> None:
+        heard.append(why)
+
+    where = replace(context(tmp_path), distrust=hears)
     tool = bash_tool(ShellLimits(timeout_seconds=5, max_timeout_seconds=5, kept_bytes=1000), None)
     anyio.run(tool.run, {"command": "echo curl"}, where)
     assert heard == []
@@ -100,21 +104,53 @@ def test_a_network_command_marks_and_a_local_one_does_not(tmp_path: Path) -> Non
     assert heard == ["the output of 'git ls-remote . || true'"]
 
 
-RESULT = {"kind": "tool_results", "content": [], "untrusted": PAGE}
+MARK = {"kind": "mark", "untrusted": PAGE}
+RESULT = {"kind": "tool_results", "content": []}
 MAIL = {"kind": "mail", "text": "hi", "message": {"from": "bob~2", "metadata": {"untrusted": PAGE}}}
 SUMMARY = {"kind": "context", "step": "summary", "text": "what was", "tail": 0}
 
 
-@pytest.mark.parametrize("line", [RESULT, MAIL])
-def test_the_mark_survives_compaction_and_resume_and_ends_with_the_conversation(line: dict[str, Any]) -> None:
+@pytest.mark.parametrize("lines", [[MARK, RESULT], [MAIL]])
+def test_the_mark_survives_compaction_and_resume_and_ends_with_the_conversation(
+    lines: list[dict[str, Any]],
+) -> None:
     asked = {"kind": "user", "text": "do it"}
-    resumed = Conversation.of([asked, line, SUMMARY])
-    assert (resumed.untrusted, resumed.marked) == (PAGE, {"bob"} if line is MAIL else set())
-    assert Conversation.of([asked, line, {"kind": "conversation"}]).untrusted == ""
+    first = Conversation.of([asked, *lines, SUMMARY])
+    again = Conversation.of([{"kind": "conversation", **first.to_json()}])
+    for resumed in (first, again):
+        assert (resumed.untrusted, resumed.marked) == (PAGE, ["bob"] if lines == [MAIL] else [])
+    assert Conversation.of([asked, *lines, {"kind": "conversation"}]).untrusted == ""
+
+
+def test_the_mark_of_a_running_call_counts_from_its_result_on_and_outlives_the_process() -> None:
+    calls = [{"type": "tool_use", "id": "c1", "name": "bash", "input": {}}]
+    lines = [{"kind": "user", "text": "do it"}, {"kind": "assistant", "content": calls}, MARK]
+    running = Conversation()
+    for line in lines:
+        running.take(line)
+    assert running.untrusted == ""  # the calls of the same reply were made before anybody saw it
+    assert Conversation.of(lines).untrusted == PAGE  # after `kill -9` in the middle of the call
 
 
 def test_the_first_mark_is_kept() -> None:
-    assert Conversation.of([RESULT, {**RESULT, "untrusted": "another"}]).untrusted == PAGE
+    assert Conversation.of([MARK, RESULT, {**MARK, "untrusted": "another"}, RESULT]).untrusted == PAGE
+
+
+@pytest.mark.parametrize("more", [{}, {"run_in_background": True}])
+def test_the_mark_is_set_before_the_command_runs(tmp_path: Path, more: dict[str, bool]) -> None:
+    order: list[str] = []
+
+    async def hears(_: str, server: str = "") -> None:
+        order.append(f"mark{server}, fetched: {(tmp_path / 'fetched').exists()}")
+
+    async def starts(command: str, *_: object) -> str:
+        order.append("started")
+        return command
+
+    tool = bash_tool(ShellLimits(timeout_seconds=5, max_timeout_seconds=5, kept_bytes=1000), starts)
+    where = replace(context(tmp_path), distrust=hears)
+    anyio.run(tool.run, {"command": "touch fetched; git ls-remote . || true", **more}, where)
+    assert order == ["mark, fetched: False", *(["started"] if more else [])]
 
 
 @pytest.mark.anyio
@@ -130,7 +166,7 @@ async def test_the_mark_travels_with_mail_and_results_to_whoever_builds_on_them(
     await alice.takes_next()
     agent = alice.teammate._extras.agent() if alice.teammate._extras else None
     assert agent
-    agent.conversation.take(RESULT)
+    agent.conversation.take(MARK)  # by a call beside that which hands the work in
     await alice.on.complete("done")
     done = lead.tasks.get(first.id)
     assert (done.status, done.result and done.result.untrusted) == (Status.COMPLETED, PAGE)

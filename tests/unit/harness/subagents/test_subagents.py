@@ -10,6 +10,7 @@ import pytest
 from coordination.fsck.fsck import inspect
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
+from harness.context.conversation import Conversation
 from harness.hooks.configured import hooks_of
 from harness.ledger import Ledger
 from harness.prices import PriceTable
@@ -193,18 +194,31 @@ async def test_a_hook_knows_the_call_for_one_by_its_usual_name_and_fields(role: 
 async def test_what_it_read_from_elsewhere_marks_the_conversation_of_the_caller(
     role: str, team: Team
 ) -> None:
-    rules = runs("curl -s http://127.0.0.1:9/page; true")
-    async with delegating(role, team, rules) as under:
+    command = "curl -s http://127.0.0.1:9/page; true"
+    async with delegating(role, team, runs(command)) as under:
         reply = [call("task", description="Fetch the page.")]
         await under.pool.run(reply)
-        assert under.agent.distrusted == ["the output of 'curl -s http://127.0.0.1:9/page; true'"]
+        [mark] = [line for line in under.journal() if line["kind"] == "mark"]
+        assert mark["untrusted"] == under.agent.conversation.brought == f"the output of {command!r}"
+        results = [line["kind"] for line in under.transcript()]
+        assert results.index("mark") < results.index("tool_results")  # before it saw the page
+
+
+async def test_a_mark_of_it_is_on_disk_while_it_still_works(role: str, team: Team, tmp_path: Path) -> None:
+    command = f"curl -s http://127.0.0.1:9/; until [ -e {tmp_path}/go ]; do sleep 0.02; done"
+    async with delegating(role, team, runs(command)) as under, anyio.create_task_group() as group:
+        group.start_soon(under.report, "Fetch the page.")
+        await until(lambda: any(line["kind"] == "mark" for line in under.journal()))
+        left = Conversation.of(under.journal())  # as after `kill -9` at this moment
+        (tmp_path / "go").touch()
+        assert left.brought.startswith("the output of 'curl")
 
 
 async def test_a_mark_of_the_caller_holds_for_it_from_the_start(role: str, team: Team) -> None:
     async with delegating(role, team, runs("curl -s http://127.0.0.1:9/")) as under:
         under.agent.conversation.untrusted = "a page"
         assert "[permission/nobody_to_ask]" in await under.report("Send it out.")
-        assert under.agent.distrusted == []  # nothing new
+        assert under.agent.conversation.brought == ""  # nothing new
 
 
 # recovery, use, interruption
