@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.process
 
 SMOKE = Size(senders=6, messages=24, pace_seconds=0.02, tick_seconds=0.1)
-FULL = Size(senders=30, messages=200, pace_seconds=0.1, tick_seconds=0.2)
+FULL = Size(senders=30, messages=200, pace_seconds=0.1, tick_seconds=0.2, disk_megabytes=512)
 SIZES = [
     pytest.param(SMOKE, id="smoke"),
     pytest.param(FULL, id="full", marks=[pytest.mark.stress, pytest.mark.timeout(900)]),
@@ -29,15 +29,17 @@ SIZES = [
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 24 MB."""
+def small_disk(tmp_path: Path, size: Size) -> Iterator[Path]:
+    """A file system of limited size."""
     place = tmp_path / "disk"
     place.mkdir()
     mount = shutil.which("mount")
     if mount is None or os.geteuid() != 0:
         pytest.skip("only root can mount a file system of limited size")
     made = subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(place)], capture_output=True, check=False
+        [mount, "-t", "tmpfs", "-o", f"size={size.disk_megabytes}m", "tmpfs", str(place)],
+        capture_output=True,
+        check=False,
     )
     if made.returncode != 0:
         pytest.skip(f"cannot mount: {made.stderr.decode(errors='replace').strip()}")

@@ -58,6 +58,7 @@ class Size:
     messages: int  # of each sender
     pace_seconds: float  # of a sender
     tick_seconds: float  # between kills
+    disk_megabytes: int = 24  # where the disk is full now and then; each process leaves a dozen small files
     recipients: tuple[str, ...] = (LEAD, "ann", "bob", "cid")
 
 
@@ -254,8 +255,10 @@ class Chaos:
                 self._ballast.unlink(missing_ok=True)
             return
         with suppress(OSError), self._ballast.open("wb", buffering=0) as file:
-            while True:
-                file.write(b"\0" * 4096)
+            for block in (1 << 20, 1 << 12):
+                with suppress(OSError):
+                    while True:
+                        file.write(b"\0" * block)
 
     def _is_all_delivered(self) -> bool:
         expected = self.size.senders * self.size.messages
