@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,17 @@ SILENCE_SECONDS = 90.0
 
 async def load_sdk() -> None:
     """The SDK is loaded, which takes seconds, beside whatever else the process does meanwhile."""
-    await to_thread.run_sync(importlib.import_module, "harness.anthropic_call", abandon_on_cancel=True)
+    await to_thread.run_sync(_import_sdk, abandon_on_cancel=True)
+
+
+def _import_sdk() -> None:
+    """Nothing is collected meanwhile, and what is there afterwards never: it is much, and it stays."""
+    gc.disable()
+    try:
+        importlib.import_module("harness.anthropic_call")
+        gc.freeze()
+    finally:
+        gc.enable()
 
 
 class AnthropicModel:

@@ -7,8 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wcmatch.glob import BRACE, DOTGLOB, FORCEUNIX, GLOBSTAR, globmatch
-
 from harness.permissions.rules import SHELL, as_pattern
 from harness.permissions.shell_effects import acts
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 _BLOCK = re.compile(r"\n\n```scope\n(.*?)\n```\s*\Z", re.DOTALL)  # at the end, so that the digest covers it
 WRITERS = frozenset({"write_file", "edit_file"})
-_FLAGS = GLOBSTAR | BRACE | DOTGLOB | FORCEUNIX
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +47,10 @@ class Scope:
         return None
 
     def _outside(self, places: Sequence[str]) -> str | None:
-        return next((place for place in places if not globmatch(place, self.paths, flags=_FLAGS)), None)
+        from wcmatch.glob import BRACE, DOTGLOB, FORCEUNIX, GLOBSTAR, globmatch  # noqa: PLC0415 - few plans name one
+
+        flags = GLOBSTAR | BRACE | DOTGLOB | FORCEUNIX
+        return next((place for place in places if not globmatch(place, self.paths, flags=flags)), None)
 
 
 def with_scope(text: str, scope: Mapping[str, Any] | None) -> str:

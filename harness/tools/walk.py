@@ -6,16 +6,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pathspec
-from wcmatch.glob import BRACE, DOTGLOB, FORCEUNIX, GLOBSTAR
-from wcmatch.glob import compile as compile_glob
-
 from harness.tools.paths import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import pathspec
     from wcmatch.glob import WcMatcher
 
 VISITED = 200_000  # entries of one walk
@@ -101,6 +98,8 @@ def _ignored(path: str, rules: list[Rules]) -> bool:
 
 
 def _rules(cwd: Path, place: str) -> list[Rules]:
+    import pathspec  # noqa: PLC0415 - a start that lists nothing need not pay for it
+
     try:
         text = (cwd / place / ".gitignore").read_text(encoding="utf-8", errors="replace")
         spec = pathspec.GitIgnoreSpec.from_lines(text.splitlines())
@@ -111,4 +110,6 @@ def _rules(cwd: Path, place: str) -> list[Rules]:
 
 def as_pattern(glob: str) -> WcMatcher[str]:
     """Matches whole relative paths: `*`, `?`, `[…]` within one name, `**` over many, `{a,b}`."""
-    return compile_glob(glob, flags=GLOBSTAR | BRACE | DOTGLOB | FORCEUNIX)
+    from wcmatch.glob import BRACE, DOTGLOB, FORCEUNIX, GLOBSTAR, compile  # noqa: A004, PLC0415 - as above
+
+    return compile(glob, flags=GLOBSTAR | BRACE | DOTGLOB | FORCEUNIX)

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-SLOW = ("anthropic", "mcp", "pydantic", "httpx2", "git", "jsonschema")
+SLOW = ("anthropic", "mcp", "pydantic", "httpx2", "git", "jsonschema", "pathspec", "wcmatch")
 SHOW = f"import sys; print([name for name in {SLOW!r} if name in sys.modules])"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -12,7 +13,7 @@ import anyio.lowlevel
 import pytest
 
 from coordination.usage import Usage
-from harness.anthropic_model import AnthropicModel
+from harness.anthropic_model import AnthropicModel, load_sdk
 from harness.endpoint import Endpoint
 from harness.model import (
     CredentialsMissing,
@@ -364,3 +365,11 @@ async def test_a_server_without_that_path_is_told_as_such() -> None:
             error = await failure(model, asks("x"))
     assert isinstance(error, UnknownModel)
     assert "ANTHROPIC_BASE_URL" in str(error)
+
+
+async def test_the_collector_leaves_the_sdk_alone_and_goes_on() -> None:
+    gc.unfreeze()
+    await load_sdk()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
+    gc.unfreeze()
