@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import anthropic
 import httpx2
 import msgspec
 from anthropic.lib.streaming import AsyncMessageStreamManager
 from anthropic.types import Message, RawMessageStreamEvent
+from anyio import move_on_after
 
 from coordination.usage import Usage
 from harness.context.cache_marks import marked_messages, marked_system
 from harness.model import (
+    Capacity,
     CredentialsRefused,
     ImproperEnd,
     ModelBusy,
@@ -36,9 +40,14 @@ if TYPE_CHECKING:
     from harness.model import ModelRequest
 
 MESSAGES = "/v1/messages"
+FEWEST_TOKENS = 256  # that a model can be useful with; a smaller number means something else
 CONNECT_SECONDS = 5.0
 CALL_SECONDS = 600.0
+MODELS = "/v1/models"
 MODELS_LISTED = 100
+CAPACITY_SECONDS = 1.0  # the first request waits for it
+UNANSWERED = (anthropic.APIError, httpx2.TransportError, ValueError)  # a question that may go unanswered
+WINDOW = ("max_input_tokens", "max_model_len")  # as the Messages API, and as vLLM calls it
 BUSY = frozenset({408, 409, 429})  # and every 5xx
 TOO_LONG = ("prompt is too long", "context length", "context size", "context window")  # local servers too
 BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
@@ -56,6 +65,7 @@ class Connection:
             max_retries=0,
             timeout=anthropic.Timeout(CALL_SECONDS, connect=CONNECT_SECONDS, read=silence_seconds),
         )
+        self._capacities: dict[str, Capacity] = {}
         self._classes: dict[str, type] = {}  # of events: the SDK makes some anew once nobody holds them
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
@@ -85,8 +95,17 @@ class Connection:
         del arguments["max_tokens"]
         try:
             return (await self._client.messages.count_tokens(**arguments)).input_tokens
-        except (anthropic.APIError, httpx2.TransportError, ValueError, AttributeError):
+        except (*UNANSWERED, AttributeError):
             return None
+
+    async def capacity(self, model: str) -> Capacity:
+        """As `Model.capacity`; what a server does not say at once it is not asked again."""
+        if model not in self._capacities:
+            self._capacities[model] = Capacity()
+            path = f"{MODELS}/{quote(model, safe='')}"
+            with move_on_after(CAPACITY_SECONDS), suppress(*UNANSWERED):
+                self._capacities[model] = capacity_of(await self._client.get(path, cast_to=object))
+        return self._capacities[model]
 
     async def offered(self) -> list[str]:
         """Names of the models that the server lists. Raises NoReply."""
@@ -161,6 +180,15 @@ def _refusal(error: anthropic.APIStatusError, address: str) -> NoReply:
         asked = _asked_to_wait(error)
         return ModelBusy(status=status, cause=cause, retry_after_seconds=asked, overloaded=overloaded)
     return ModelRefused(status=status, cause=cause)
+
+
+def capacity_of(told: object) -> Capacity:
+    """What the entry of a model in a server's list says of its size; nonsense counts as nothing said."""
+    said = told if isinstance(told, dict) else {}
+    sizes = {name: said.get(name) for name in (*WINDOW, "max_tokens")}
+    known = {name: size for name, size in sizes.items() if type(size) is int and size >= FEWEST_TOKENS}
+    window = next((known[name] for name in WINDOW if name in known), None)
+    return Capacity(window_tokens=window, reply_tokens=known.get("max_tokens"))
 
 
 def _must_be_whole(written: str) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from harness.anthropic_call import Connection
     from harness.endpoint import Endpoint
-    from harness.model import ModelRequest, Reply
+    from harness.model import Capacity, ModelRequest, Reply
 
 SILENCE_SECONDS = 90.0
 
@@ -57,6 +57,10 @@ class AnthropicModel:
     async def count(self, request: ModelRequest) -> int | None:
         """As `Model.count`."""
         return await (await self._connected()).count(request)
+
+    async def capacity(self, model: str) -> Capacity:
+        """As `Model.capacity`."""
+        return await (await self._connected()).capacity(model)
 
     async def offered(self) -> list[str]:
         """Names of the models that the server lists. Raises NoReply."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from coordination.child import RunningGroups, tool_environment, unconfined
 from harness.anthropic_model import AnthropicModel
 from harness.context.compactor import Compactor
-from harness.context.gauge import ContextLimits
+from harness.context.gauge import UNKNOWN_WINDOW_TOKENS, ContextLimits
 from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.loop import AgentSettings
 from harness.metered_model import MeteredModel
@@ -92,7 +92,8 @@ def make_compactor(
 ) -> Compactor:
     """What keeps the conversation within the window; `state` is put back from disk after a summary."""
     limits = ContextLimits(
-        window_tokens=settings.window_tokens,
+        window_tokens=settings.window_tokens or UNKNOWN_WINDOW_TOKENS,
+        is_window_given=settings.window_tokens is not None,
         reply_tokens=settings.max_tokens,
         shorten_percent=settings.shorten_percent,
         summarize_percent=settings.summarize_percent,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.ledger import Ledger
-    from harness.model import Model, ModelRequest, Reply
+    from harness.model import Capacity, Model, ModelRequest, Reply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +95,10 @@ class LimitedModel:
     async def count(self, request: ModelRequest) -> int | None:
         """As the model behind counts."""
         return await self._model.count(request)
+
+    async def capacity(self, model: str) -> Capacity:
+        """As the model behind says."""
+        return await self._model.capacity(model)
 
     async def close(self) -> None:
         """The model behind is closed."""

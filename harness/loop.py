@@ -219,7 +219,9 @@ class Agent:
         return reply
 
     async def _ask(self, request: ModelRequest) -> Reply:
-        return await self._model.reply(replace(request, messages=self.messages), self._on_text)
+        tokens = self._compactor.reply_tokens(request.max_tokens)
+        asked = replace(request, messages=self.messages, max_tokens=tokens)
+        return await self._model.reply(asked, self._on_text)
 
     async def _is_over(self, reply: Reply, turn: Turn) -> bool:
         """Do what the reply asks for; True when no further model call follows from it."""

@@ -9,7 +9,7 @@ from coordination.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.model import Model, ModelRequest, Reply
+    from harness.model import Capacity, Model, ModelRequest, Reply
 
 
 class MeteredModel:
@@ -28,6 +28,10 @@ class MeteredModel:
     async def count(self, request: ModelRequest) -> int | None:
         """As the model behind counts."""
         return await self._model.count(request)
+
+    async def capacity(self, model: str) -> Capacity:
+        """As the model behind says."""
+        return await self._model.capacity(model)
 
     async def close(self) -> None:
         """The model behind is closed."""

@@ -65,6 +65,14 @@ class Reply:
         return self.stop_reason in {"max_tokens", "model_context_window_exceeded"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """What a model takes at most, as far as its server says so."""
+
+    window_tokens: int | None = None  # request and reply
+    reply_tokens: int | None = None
+
+
 class Model(Protocol):
     """Anything that answers a request."""
 
@@ -78,6 +86,10 @@ class Model(Protocol):
 
     async def count(self, request: ModelRequest) -> int | None:
         """How many tokens the request is; None where nobody counts. Raises nothing."""
+        ...
+
+    async def capacity(self, model: str) -> Capacity:
+        """What the server says of the model, asked once. Comes back within a second. Raises nothing."""
         ...
 
     async def close(self) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from coordination.errors import TeamError
 from coordination.usage import Usage
+from harness.model import Capacity
 from harness.yaml_text import YamlUnusable, load_yaml
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class PlaybookText(_Strict, frozen=True, kw_only=True):
     format: int
     models: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = ("scripted",)
     window_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None  # a longer prompt is refused
+    reply_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None  # asking for more is refused
     rules: Annotated[list[RuleText], msgspec.Meta(min_length=1)]
 
 
@@ -122,7 +124,7 @@ class Playbook:
     path: str
     models: tuple[str, ...]
     rules: tuple[Rule, ...]
-    window_tokens: int | None = None
+    capacity: Capacity  # of each of the models
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -147,7 +149,8 @@ class Playbook:
             why = f"this version reads format {FORMAT}, not {written.format}"
             raise PlaybookInvalid(path=path, where="format", why=why)
         rules = tuple(_rule(path, number, rule) for number, rule in enumerate(written.rules, start=1))
-        return cls(path=path, models=written.models, rules=rules, window_tokens=written.window_tokens)
+        capacity = Capacity(window_tokens=written.window_tokens, reply_tokens=written.reply_tokens)
+        return cls(path=path, models=written.models, rules=rules, capacity=capacity)
 
 
 def filled(value: Any, caught: Mapping[str, str]) -> Any:  # noqa: ANN401 - raw JSON

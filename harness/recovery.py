@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from harness.fallback import ModelChoice
-from harness.model import ImproperEnd, Model, ModelBusy, ModelRequest, ModelUnreachable, NoReply, Reply
+from harness.model import ImproperEnd, ModelBusy, ModelUnreachable, NoReply
 from harness.off_loop import OffLoop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from harness.model import Capacity, Model, ModelRequest, Reply
     from harness.throttle import Throttle
 
 ATTEMPTS = 3
@@ -96,12 +97,29 @@ class RecoveringModel:
         reply = await self._insist(request, on_text)
         if reply.stop_reason != "max_tokens":
             return reply
-        longer = await self._insist(replace(request, max_tokens=2 * request.max_tokens), on_text)
+        tokens = await self._at_most(2 * request.max_tokens, self._choice.of(request.model))
+        if tokens <= request.max_tokens:
+            return reply
+        longer = await self._insist(replace(request, max_tokens=tokens), on_text)
         return replace(longer, usage=reply.usage + longer.usage)
+
+    async def _at_most(self, tokens: int, model: str) -> int:
+        """So many tokens of a reply, or as many as the model gives."""
+        return min(tokens, (await self._model.capacity(model)).reply_tokens or tokens)
+
+    async def _for_model_of_now(self, request: ModelRequest) -> ModelRequest:
+        model = self._choice.of(request.model)
+        if model == request.model:
+            return request
+        return replace(request, model=model, max_tokens=await self._at_most(request.max_tokens, model))
 
     async def count(self, request: ModelRequest) -> int | None:
         """As `Model.count`, in one attempt."""
         return await self._model.count(request)
+
+    async def capacity(self, model: str) -> Capacity:
+        """As the model behind says."""
+        return await self._model.capacity(model)
 
     async def close(self) -> None:
         await self._model.close()
@@ -112,7 +130,7 @@ class RecoveringModel:
             attempt, failures = attempt + 1, failures + 1
             await self._wait_with_others(on_text)
             try:
-                asked = replace(request, model=self._choice.of(request.model))
+                asked = await self._for_model_of_now(request)
                 reply = await self._model.reply(asked, on_text)
             except NoReply as error:
                 attempt = await self._wait_or_raise(error, attempt, failures)

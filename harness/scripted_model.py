@@ -16,6 +16,7 @@ from coordination.usage import Usage
 from harness.context.cache_marks import marked_messages, marked_system
 from harness.context.messages import blocks_of, fault
 from harness.model import (
+    Capacity,
     ImproperEnd,
     ModelBusy,
     ModelRefused,
@@ -94,12 +95,17 @@ class Script:
         self._spoken: Counter[tuple[str, int]] = Counter()
         self._one_at_a_time = threading.Lock()
 
+    def too_wordy(self, max_tokens: int) -> str:
+        """Why so long a reply may not be asked for; empty when it may."""
+        most = self.playbook.capacity.reply_tokens or max_tokens
+        return f"max_tokens: {max_tokens} > {most}, the most that a reply has" if max_tokens > most else ""
+
     def answer(self, system: str, messages: list[dict[str, Any]]) -> Answer:
         """The answer of the first rule that fits. Raises NoRuleFits, UnfitMessages, TooLong."""
         problem = fault(messages)
         if problem is not None:
             raise UnfitMessages(problem=problem)
-        tokens, window = estimate(system, messages), self.playbook.window_tokens
+        tokens, window = estimate(system, messages), self.playbook.capacity.window_tokens
         if window is not None and tokens > window:
             raise TooLong(tokens=tokens, window=window)
         seen = what_is_seen(system, messages)
@@ -140,6 +146,8 @@ class ScriptedModel:
         models = self._script.playbook.models
         if request.model not in models:
             raise UnknownModel(model=request.model, address="the playbook", offered=", ".join(models))
+        if why := self._script.too_wordy(request.max_tokens):
+            raise ModelRefused(status=400, cause=why)
         try:
             answer = self._script.answer(request.system, request.messages)
         except (NoRuleFits, UnfitMessages) as error:
@@ -165,6 +173,12 @@ class ScriptedModel:
     async def count(self, request: ModelRequest) -> int | None:
         """As the playbook's server would count."""
         return estimate(request.system, request.messages)
+
+    async def capacity(self, model: str) -> Capacity:
+        """As the playbook says, for each of its models."""
+        playbook = self._script.playbook
+        known = model in playbook.models
+        return playbook.capacity if known else Capacity()
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote
 
 import msgspec
 
@@ -115,10 +116,12 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        if not self.path.partition("?")[0].endswith("/v1/models"):
+        known, path = _entries(self.server.script.playbook), unquote(self.path.partition("?")[0])
+        found = [entry for entry in known if path.endswith(f"/v1/models/{entry['id']}")]
+        if not (found or path.endswith("/v1/models")):
             self._refuse(404, f"nothing at {self.path}")
         elif self._is_let_in():
-            self._send_json(200, _models(self.server.script.playbook.models))
+            self._send_json(200, found[0] if found else _page(known))
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -140,6 +143,9 @@ class _Handler(BaseHTTPRequestHandler):
         models = self.server.script.playbook.models
         if request.model not in models:
             self._refuse(404, f"model: {request.model} (this playbook offers {', '.join(models)})")
+            return
+        if why := self.server.script.too_wordy(request.max_tokens):
+            self._refuse(400, why)
             return
         if counts_only:
             self._send_json(200, {"input_tokens": estimate(request.instructions, request.messages)})
@@ -224,17 +230,22 @@ class _Request(msgspec.Struct):
         return "\n".join(block.get("text", "") for block in self.system)
 
 
-def _models(names: tuple[str, ...]) -> dict[str, Any]:
-    data = [
+def _entries(playbook: Playbook) -> list[dict[str, Any]]:
+    return [
         {
             "type": "model",
             "id": name,
             "display_name": f"{name} (playbook)",
             "created_at": "2026-01-01T00:00:00Z",
+            "max_input_tokens": playbook.capacity.window_tokens,
+            "max_tokens": playbook.capacity.reply_tokens,
         }
-        for name in names
+        for name in playbook.models
     ]
-    return {"data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
+
+
+def _page(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"data": entries, "has_more": False, "first_id": entries[0]["id"], "last_id": entries[-1]["id"]}
 
 
 def _request_id() -> str:

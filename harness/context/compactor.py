@@ -13,7 +13,7 @@ from harness.context import edits
 from harness.context.gauge import Gauge, sent_tokens
 from harness.context.messages import size_of
 from harness.context.summary import FAILED, RULE, abridged, opening, question, rendered
-from harness.model import ModelRequest, NoReply
+from harness.model import Capacity, ModelRequest, NoReply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,8 @@ class Compactor:
         """`state` tells from disk what the agent must not forget: its task, its team, its plan."""
         self._model = model
         self._outputs = outputs
-        self._limits = limits
+        self._limits = limits.fitting(Capacity())
+        self._is_told = False  # how much the model takes, or that nobody says so
         self._events = events
         self._state = state
         self._on_text = on_text
@@ -75,10 +76,17 @@ class Compactor:
         if reply.usage.calls == 1:  # the sum of several says nothing about one
             self._gauge.measure(sent_tokens(reply.usage), self._weight(conversation, request))
 
+    def reply_tokens(self, wanted: int) -> int:
+        """How long a reply may be at most."""
+        return min(wanted, self._limits.reply_tokens)
+
     async def make_room(
         self, conversation: Conversation, write: Write, request: ModelRequest, *, urgent: bool = False
     ) -> None:
         """The next request fits, as far as that can be known; `urgent` after the server said it did not."""
+        if not self._is_told:
+            self._is_told = True
+            self._limits = self._limits.fitting(await self._model.capacity(request.model))
         limits = self._limits
         await self._bound(conversation, write, urgent=urgent)
         full = await self._tokens(conversation, request)
@@ -159,7 +167,7 @@ class Compactor:
         text = opening(
             conversation.requests,
             await self._summary(gone, focus, request),
-            request_characters=limits.request_characters,
+            request_characters=min(limits.request_characters, self._gauge.characters(limits.share(25))),
             where=str(where),
             state=await self._state(),
         )
@@ -170,12 +178,14 @@ class Compactor:
 
     async def _summary(self, gone: list[Message], focus: str, request: ModelRequest) -> str:
         identity = request.system.partition("\n")[0].partition("name=")[2]
-        asked = question(abridged(gone, characters=self._limits.summarized_characters), focus)
+        limits = self._limits
+        room = self._gauge.characters(limits.share(75))
+        asked = question(abridged(gone, characters=min(limits.summarized_characters, room)), focus)
         call = ModelRequest(
             model=request.model,
             system=f"role={SUMMARY_ROLE} name={identity}\n{RULE}",
             messages=[{"role": "user", "content": [{"type": "text", "text": asked}]}],
-            max_tokens=self._limits.summary_tokens,
+            max_tokens=limits.summary_tokens,
         )
         try:
             reply = await self._model.reply(call, lambda _: self._on_text(""))  # a sign of life only

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coordination.usage import Usage
+    from harness.model import Capacity
 
+UNKNOWN_WINDOW_TOKENS = 200_000  # where neither the person nor the server says more
 CHARACTERS_PER_TOKEN = 4.0  # the usual rule of thumb, until something was measured
 FEWEST_PER_TOKEN, MOST_PER_TOKEN = 2.0, 6.0  # what a measurement may move it to
 
@@ -16,7 +18,8 @@ FEWEST_PER_TOKEN, MOST_PER_TOKEN = 2.0, 6.0  # what a measurement may move it to
 class ContextLimits:
     """When a history is made shorter, and by how much; shares are of the window."""
 
-    window_tokens: int = 200_000
+    window_tokens: int = UNKNOWN_WINDOW_TOKENS
+    is_window_given: bool = True  # by the person, who knows better than the server
     reply_tokens: int = 8000  # room that the reply needs
     shorten_percent: int = 60
     summarize_percent: int = 80
@@ -35,7 +38,16 @@ class ContextLimits:
     @property
     def room(self) -> int:
         """Tokens for the request."""
-        return max(1000, self.window_tokens - self.reply_tokens)
+        return self.window_tokens - self.reply_tokens
+
+    def fitting(self, capacity: Capacity) -> ContextLimits:
+        """The same for a model that takes so much: half of its window at least is left for the request."""
+        told = None if self.is_window_given else capacity.window_tokens
+        window = told or self.window_tokens
+        reply = min(self.reply_tokens, capacity.reply_tokens or window, window // 2)
+        return replace(
+            self, window_tokens=window, reply_tokens=reply, summary_tokens=min(self.summary_tokens, reply)
+        )
 
     def share(self, percent: int) -> int:
         """Tokens that so many percent of the room are."""

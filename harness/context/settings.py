@@ -11,12 +11,13 @@ from harness.setting_entry import entry, percent, whole
 class ContextSettings:
     """The values in force; part of `harness.settings.Settings`."""
 
-    window_tokens: int = field(
-        default=200_000,
+    window_tokens: int | None = field(
+        default=None,
         metadata=entry(
             "context.window_tokens",
             whole(4000),
-            "What the model reads at most: request and reply. Give that of your model.",
+            "What the model reads at most: request and reply. Without it what its server says counts "
+            "(Messages API, vLLM), else 200,000.",
             unit="tokens",
         ),
     )

@@ -48,11 +48,12 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Output that nobody can take, and a question that another terminal is told of (console, confirmation).
 # Only trees of the team are committed, and whose tree a successor finds is asked (workspace/tree_of_task).
 # YAML and files that others wrote have one way in (harness/yaml_text, harness/regular_files).
+# How much a model takes is asked of its server, and limits follow it (harness/anthropic_call, gauge).
 # What a person mistyped, and how many there are of something, in words that fit.
 # A start that leaves the SDK alone while it is loaded (harness/anthropic_model).
 PACKAGES = {
     "coordination": 9000,
-    "harness": 18000,
+    "harness": 18100,
     "workspace": 5100,
     "agent_worker": 2000,
     "orchestrator": 10400,

@@ -13,7 +13,7 @@ from harness.context.gauge import ContextLimits
 from harness.context.messages import fault
 from harness.journal import Journal
 from harness.loop import Agent, AgentSettings, Incoming
-from harness.model import Model, ModelRequest, NoReply, Reply, ToolUse
+from harness.model import Capacity, Model, ModelRequest, NoReply, Reply, ToolUse
 from harness.results import ResultFiles
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ class FakeModel:
         self.closed = False
         self.counts: int | None = None  # what it says when it is asked to count
         self.counted: list[ModelRequest] = []
+        self.capacities: dict[str, Capacity] = {}  # of its models, where it says so
+        self.asked_about: list[str] = []
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         assert fault(request.messages) is None
@@ -86,6 +88,10 @@ class FakeModel:
     async def count(self, request: ModelRequest) -> int | None:
         self.counted.append(request)
         return self.counts
+
+    async def capacity(self, model: str) -> Capacity:
+        self.asked_about.append(model)
+        return self.capacities.get(model, Capacity())
 
     async def close(self) -> None:
         self.closed = True

@@ -6,6 +6,7 @@ import gc
 import socket
 import threading
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import anyio
@@ -16,6 +17,7 @@ from coordination.usage import Usage
 from harness.anthropic_model import AnthropicModel, load_sdk
 from harness.endpoint import Endpoint
 from harness.model import (
+    Capacity,
     CredentialsMissing,
     CredentialsRefused,
     ImproperEnd,
@@ -66,6 +68,10 @@ rules:
 - {when: {last_user: flaky}, say: at last}
 - {when: {last_user: silence}, delay_seconds: 600, say: too late}
 """.replace("${_}", "").replace("LONG", "word " * 2000)
+)
+SIZED = Playbook.parse(
+    "format: 1\nmodels: [team/large]\nwindow_tokens: 50000\nreply_tokens: 4000\n"
+    "rules: [{say: half, stop_reason: max_tokens}]"
 )
 Kind = Literal["in process", "over HTTP"]
 
@@ -288,6 +294,60 @@ async def test_who_does_not_count_says_nothing() -> None:
         with raw_server(answer) as address:
             async with connected(address) as model:
                 assert await model.count(asks("x")) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [
+        ('{"type": "model", "max_input_tokens": 1000000, "max_tokens": 64000}', (1_000_000, 64_000)),
+        ('{"id": "qwen", "object": "model", "max_model_len": 32768}', (32_768, None)),  # vLLM
+        ('{"max_input_tokens": null, "max_tokens": 0}', (None, None)),
+        ('{"max_input_tokens": true, "max_tokens": "many"}', (None, None)),
+        ("[]", (None, None)),
+        ("<html>login</html>", (None, None)),
+    ],
+)
+async def test_what_a_model_takes_is_read_where_its_server_says_so(
+    answer: str, known: tuple[int | None, int | None]
+) -> None:
+    with raw_server(http(200, answer)) as address:
+        async with connected(address) as model:
+            said = await model.capacity("scripted")
+            assert (said.window_tokens, said.reply_tokens) == known
+
+
+async def test_who_does_not_say_what_a_model_takes_is_asked_once_and_fails_nothing() -> None:
+    with raw_server(http(404, "{}")) as address:
+        async with connected(address) as model:
+            assert await model.capacity("scripted") == Capacity()
+    with ScriptedServer(SIZED) as server:
+        async with connected(server.url, key="wrong") as model:
+            assert await model.capacity("team/large") == Capacity()
+        async with connected(server.url) as model:
+            assert (await model.capacity("team/large")).window_tokens == 50_000
+            server.close()
+            assert (await model.capacity("team/large")).window_tokens == 50_000
+            assert await model.capacity("another") == Capacity()
+
+
+async def test_a_server_that_keeps_silent_about_it_holds_nobody_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        async with connected(f"http://127.0.0.1:{silent.getsockname()[1]}") as model:
+            await model.warm_up()
+            with anyio.fail_after(10):
+                assert await model.capacity("scripted") == Capacity()
+                assert await model.capacity("scripted") == Capacity()
+
+
+async def test_no_longer_a_reply_is_asked_for_than_the_model_gives() -> None:
+    for sized in (ScriptedModel(SIZED), None):
+        with ScriptedServer(SIZED) as server:
+            model = sized or AnthropicModel(Endpoint(address=server.url, api_key="k"))
+            asked = replace(asks("x"), model="team/large", max_tokens=4000)
+            assert isinstance(await failure(model, replace(asked, max_tokens=4001)), ModelRefused)
+            reply = await RecoveringModel(model).reply(asked, lambda _: None)
+            assert (reply.text, reply.usage.calls) == ("half", 1)  # not asked for twice as much
+            await model.close()
 
 
 async def test_silence_longer_than_agreed_is_a_failure(server: ScriptedServer) -> None:

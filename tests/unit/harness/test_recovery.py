@@ -7,6 +7,7 @@ import pytest
 from coordination import layout
 from coordination.protocols import TermOver
 from harness.model import (
+    Capacity,
     CredentialsMissing,
     CredentialsRefused,
     ImproperEnd,
@@ -124,6 +125,23 @@ async def test_a_reply_out_of_room_is_asked_once_more_with_twice_the_room() -> N
 async def test_a_second_reply_out_of_room_is_handed_on_as_it_is() -> None:
     model = FakeModel(*[says("ha", stop_reason="max_tokens")] * 2)
     assert (await RecoveringModel(model).reply(asks("go"), lambda _: None)).is_cut
+
+
+@pytest.mark.anyio
+async def test_twice_the_room_is_no_more_than_the_model_gives() -> None:
+    model = FakeModel(says("ha", stop_reason="max_tokens"), says("half and half"))
+    model.capacities["scripted"] = Capacity(reply_tokens=1500)
+    assert (await RecoveringModel(model).reply(asks("go"), lambda _: None)).text == "half and half"
+    assert [request.max_tokens for request in model.requests] == [1000, 1500]
+
+
+@pytest.mark.anyio
+async def test_a_fallback_that_gives_shorter_replies_is_asked_for_no_longer_one() -> None:
+    model = FakeModel(OVERLOAD, OVERLOAD, says("here"))
+    model.capacities["small"] = Capacity(reply_tokens=400)
+    patient = RecoveringModel(model, fallback="small", sleep=Naps())
+    await patient.reply(asks("go"), lambda _: None)
+    assert [request.max_tokens for request in model.requests] == [1000, 1000, 400]
 
 
 OVERLOAD = ModelBusy(status=529, cause="x", overloaded=True)

@@ -14,7 +14,7 @@ from harness.context.messages import fault, text_of
 from harness.context.resume import left_behind
 from harness.journal import Journal, read
 from harness.loop import Incoming
-from harness.model import ImproperEnd, PromptTooLong, Reply
+from harness.model import Capacity, ImproperEnd, PromptTooLong, Reply
 from harness.turn import Ended
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, calls, says
 
@@ -208,3 +208,45 @@ async def test_a_restart_has_the_same_history_that_the_model_saw(team: Team) -> 
     assert again.messages == under.agent.messages
     assert again.requests == ["rename Foo to Bar"]
     assert again.characters == under.agent.conversation.characters
+
+
+# the size of the model
+
+
+async def test_the_thresholds_follow_the_window_that_the_server_tells_asked_once(team: Team) -> None:
+    model = FakeModel(used(calls("look"), 8500), says("a summary"), calls("look"), says("done"))
+    model.capacities["scripted"] = Capacity(window_tokens=10_000)
+    limits = ContextLimits(is_window_given=False, reply_tokens=1000)
+    under = AgentUnderTest(team, model, limits=limits)
+    await under.agent.run(GO)
+    assert "[Compacted]" in shown(under, 2)
+    assert model.asked_about == ["scripted"]
+
+
+async def test_the_window_that_the_person_gives_counts_before_that_of_the_server(team: Team) -> None:
+    model = FakeModel(used(calls("look"), 8500), says("done"))
+    model.capacities["scripted"] = Capacity(window_tokens=10_000)
+    under = AgentUnderTest(team, model, limits=ContextLimits(window_tokens=100_000))
+    await under.agent.run(GO)
+    assert len(model.requests) == 2
+
+
+async def test_replies_and_summaries_fit_into_a_small_window(team: Team) -> None:
+    model = FakeModel(used(calls("look"), 3000), says("a summary"), says("done"))
+    model.capacities["scripted"] = Capacity(window_tokens=4000, reply_tokens=1500)
+    limits = ContextLimits(is_window_given=False)
+    under = AgentUnderTest(team, model, LongPool(30_000), limits=limits, max_tokens=8000)
+    await under.agent.run([Incoming(text="rename Foo " * 1000)])
+    assert [request.max_tokens for request in model.requests] == [1500, 1500, 1500]
+    asked_for_a_summary = model.requests[1]
+    assert len(str(asked_for_a_summary.messages)) + len(asked_for_a_summary.system) < 4 * (4000 - 1500)
+
+
+@pytest.mark.parametrize("window", [4000, 8192, 32_000, 200_000, 1_000_000])
+@pytest.mark.parametrize("reply", [None, 4096, 64_000])
+def test_half_of_every_window_at_least_is_for_the_request(window: int, reply: int | None) -> None:
+    told = Capacity(window_tokens=window, reply_tokens=reply)
+    limits = ContextLimits(is_window_given=False, reply_tokens=60_000).fitting(told)
+    assert limits.room >= window // 2
+    assert limits.reply_tokens == min(60_000, reply or window, window // 2)
+    assert limits.summary_tokens <= limits.reply_tokens
