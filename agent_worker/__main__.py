@@ -16,8 +16,8 @@ import anyio
 from agent_worker.compose import Teammate
 from coordination.concealment import conceal
 from coordination.errors import TeamError
+from coordination.joining import agree_on_profile
 from coordination.process import known_dead, this_process
-from coordination.profile import agree_on_profile
 from coordination.records import BY_HAND, MemberState
 from coordination.roster import GONE, Roster
 from coordination.runs import Runs

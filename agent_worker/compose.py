@@ -68,6 +68,7 @@ class Teammate:
         self.shared: WayToShared = alone  # to MCP servers that the agents of this host have in common
         self._settings = settings
         self._incarnation = member.incarnation
+        self._ttl = team.mount.ttl(settings.lease_ttl_seconds)
         self._off_loop = OffLoop()
         self._pulse = Pulse()
         self._pool: ToolPool | None = None
@@ -98,7 +99,7 @@ class Teammate:
         return LeaseKeeper(
             Beat(self._team, self.bearer),
             self._team.clock,
-            ttl_seconds=self._settings.lease_ttl_seconds,
+            ttl=self._ttl,
             progress_timeout_seconds=self._settings.progress_timeout_seconds,
             is_held=self.stores.again().tasks.is_held,
         )
@@ -244,17 +245,17 @@ class Teammate:
         )
 
     def _lookout(self, pool: ToolPool, mind: Mind) -> Lookout:
-        stores, ttl = self._beside, self._settings.lease_ttl_seconds
+        stores, ttl = self._beside, self._ttl
         return Lookout(
             stores,
             self._pulse,
             wakeup=self.wakeup,
             off_loop=OffLoop(),
             shutdown=self._shutdown,
-            sweep=Sweep(stores, ttl_seconds=ttl),
+            sweep=Sweep(stores, ttl=ttl),
             keeper=self.keeper,
             follow=partial(follow, interrupt=pool.interrupt, compact=mind.compact),
-            ttl_seconds=ttl,
+            ttl=ttl,
         )
 
     def _make_extras(self, assignment: Assignment) -> Extras:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from coordination.clock import Clock
     from coordination.liveness import Beat
+    from coordination.profile import Ttl
 
 logger = logging.getLogger(__name__)
 
@@ -30,16 +31,15 @@ class LeaseKeeper:
         beat: Beat,
         clock: Clock,
         *,
-        ttl_seconds: float,
+        ttl: Ttl,
         progress_timeout_seconds: float,
         is_held: Callable[[str, int], bool],
     ) -> None:
         """`is_held` looks whether the task still has that token; only the thread of the keeper asks."""
-        self.interval = ttl_seconds / LOOKS_PER_TTL
         self.groups = RunningGroups()
         self._beat = beat
         self._clock = clock
-        self._ttl = ttl_seconds
+        self._ttl = ttl
         self._patience = progress_timeout_seconds
         self._is_held = is_held
         self._lease: tuple[str, int] | None = None
@@ -51,6 +51,11 @@ class LeaseKeeper:
         self._thread = threading.Thread(target=self._keep, name="lease-keeper", daemon=True)
 
     @property
+    def interval(self) -> float:
+        """Seconds between two beats."""
+        return self._ttl() / LOOKS_PER_TTL
+
+    @property
     def is_lost(self) -> bool:
         """True once the present task is known to be somebody else's, or the team out of reach."""
         return self._has_lost_all or (self._lease is not None and self._lost == self._lease)
@@ -58,7 +63,7 @@ class LeaseKeeper:
     @property
     def is_on_time(self) -> bool:
         """False while this process has to doubt that others take it for alive."""
-        return not self._beat.is_late(self._ttl)
+        return not self._beat.is_late(self._ttl())
 
     def start(self) -> None:
         """The first beat is on disk; further ones follow."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from coordination import layout
+from coordination.joining import ProfileWatch
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.orders import take_orders
 from coordination.process import known_dead, this_process
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.shutdown import Shutdown
+    from coordination.profile import Ttl
     from coordination.records import Request
     from coordination.stores import Stores
     from coordination.sweep import Sweep
@@ -40,10 +42,11 @@ class Lookout:
         sweep: Sweep,
         keeper: LeaseKeeper,
         follow: Callable[[list[Request]], None],
-        ttl_seconds: float,
+        ttl: Ttl,
     ) -> None:
         self.shutdown = shutdown
-        self.interval = ttl_seconds / LOOKS_PER_TTL
+        self._ttl = ttl
+        self._profile = ProfileWatch(stores.team)
         self._lead_lives = False
         self._met_lead = False
         self._stores = stores
@@ -53,9 +56,14 @@ class Lookout:
         self._sweep = sweep
         self._keeper = keeper
         self._follow = follow  # orders of the person or the lead
-        self._lead_watch = BeatWatch(stores.team.clock, ttl_seconds)
+        self._lead_watch = BeatWatch(stores.team.clock, ttl)
         self._alone = 0.0  # seconds without a lead, counted in looks: a suspended machine is not alone
         self._looked = stores.team.clock.monotonic()
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two looks, if nothing changes."""
+        return self._ttl() / LOOKS_PER_TTL
 
     async def keep_looking(self) -> None:
         """Look, ring, wait, for ever; the stores are its own, since the work goes on meanwhile.
@@ -93,6 +101,7 @@ class Lookout:
         bearer = layout.split_bearer(self._stores.actor)
         assert bearer
         self._stores.team.directory.check()
+        self._profile.look()
         self._stores.roster.check_newest(*bearer)
         for watch in (self._sweep, self._lead_watch):
             watch.count_only(if_on_time=self._keeper.is_on_time)

@@ -55,6 +55,8 @@ class Post:
         """The name is closed, and mail that came too late is back with its senders."""
         name, roster = self._member.name, self._stores.roster
         roster.closing(name, self._incarnation, why)
+        team = self._stores.team
+        team.clock.sleep(team.mount.settling_seconds)  # what was sent before is to be seen by then
         positions = self._read_so_far().positions  # the journal is what was delivered
         left = self._box(positions).read_all()
         roster.closed(name, self._incarnation, positions.ends, why)

@@ -37,7 +37,9 @@ class StateDirectory:
     A mount that went away is therefore an error and never an empty ghost of the team.
     """
 
-    def __init__(self, path: Path, *, clock: Clock | None = None) -> None:
+    def __init__(self, path: Path, *, clock: Clock | None = None, is_shared: bool = False) -> None:
+        """`is_shared` says that other machines may write there too."""
+        self._is_shared = is_shared
         self.path = path
         self._clock = clock or SystemClock()
         try:
@@ -90,8 +92,14 @@ class StateDirectory:
         return self.patiently(partial(self._list, directory), directory)
 
     def exists(self, name: str) -> bool:
-        """True when something has that name, whatever it is. Raises as `names`."""
-        return self.patiently(partial(self._mode, name), name) is not None
+        """True when something has that name, whatever it is. Raises as `names`.
+
+        On a shared mount what is missing is looked for in the listing too: a name that was missing once may
+        be taken for missing for half a minute (NFS), and a listing ends that.
+        """
+        if self.patiently(partial(self._mode, name), name) is not None:
+            return True
+        return self._is_shared and name.rpartition("/")[2] in self.names(_parent(name))
 
     def patiently(self, look: Callable[[], T], name: str) -> T:
         """What `look` returns; passing errors are retried as by `read_patiently`."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 TEAM_FILE = ".team/team.json"
 PROFILE_LOG = ".team/profile"
+HANDSHAKES = ".team/handshakes"
 LEAD_LOG = ".team/lead"
 KEYS_LOG = ".team/keys"
 GRAPH_LOG = ".tasks/graph"
@@ -43,8 +44,8 @@ CONSOLIDATED = ".memory/consolidated.json"
 TEMPORARY = ".tmp~"  # what the name of a file that is not yet complete starts with
 TOP_LEVEL = (".team", TASKS, MAILBOXES, WORKTREES, MEMORY)
 SECOND_LEVEL = (
-    *(PROFILE_LOG, LEAD_LOG, KEYS_LOG, MEMBERS, REQUESTS, APPROVERS, RUNS, BACKGROUND, SCHEDULE, PAUSE),
-    *(EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED, SEEN_TOOLS),
+    *(PROFILE_LOG, HANDSHAKES, LEAD_LOG, KEYS_LOG, MEMBERS, REQUESTS, APPROVERS, RUNS),
+    *(BACKGROUND, SCHEDULE, PAUSE, EVENTS, LOGS, TRANSCRIPTS, OUTPUTS, PINNED, SEEN_TOOLS),
     *(GRAPH_LOG, TASK_LOGS, READY),
 )
 
@@ -74,6 +75,11 @@ def split_bearer(text: str) -> tuple[str, int] | None:
 
 def record(log: str, number: int) -> str:
     return f"{log}/{number}.json"
+
+
+def handshake_lock(handshake: str) -> str:
+    """The file whose lock two hosts try."""
+    return f"{HANDSHAKES}/{handshake}/lock"
 
 
 def task_log(task: str) -> str:

@@ -11,9 +11,9 @@ from coordination.errors import NotRegularFile, StateUnwritable, TeamError
 
 if TYPE_CHECKING:
     from coordination.clock import Clock
+    from coordination.profile import Ttl
     from coordination.team_root import Team
 
-TTL_SECONDS = 15.0  # on a local disk
 LOOKS_PER_TTL = 6  # beats too come this often
 LOST = frozenset({errno.ENOTCONN, errno.ESHUTDOWN, errno.EIO})  # the state directory itself is gone
 _WIDTH = 64
@@ -89,10 +89,9 @@ class BeatWatch:
     take the others for dead. An object belongs to one thread.
     """
 
-    def __init__(self, clock: Clock, ttl_seconds: float = TTL_SECONDS) -> None:
-        self.ttl_seconds = ttl_seconds
+    def __init__(self, clock: Clock, ttl: Ttl) -> None:
+        self._ttl = ttl
         self._clock = clock
-        self._step = ttl_seconds / LOOKS_PER_TTL
         self._seen: dict[str, _Seen] = {}
         self._held = False
         self._counting_since = float("-inf")
@@ -104,17 +103,17 @@ class BeatWatch:
         if seen is None or seen.beat != beat:
             self._seen[who] = _Seen(beat=beat, at=now)
             return 0.0
-        gap = now - max(seen.at, self._counting_since)
-        if not self._held and gap >= self._step:
-            seen.silence += self._step
+        gap, step = now - max(seen.at, self._counting_since), self._ttl() / LOOKS_PER_TTL
+        if not self._held and gap >= step:
+            seen.silence += step
             seen.at = now
         return seen.silence
 
     def silent(self, who: str) -> bool:
         """True when the beat stood still for a whole TTL of looks."""
         seen = self._seen.get(who)
-        # half a step for the rounding of six sums
-        return seen is not None and seen.silence > self.ttl_seconds - self._step / 2
+        ttl = self._ttl()  # less half a step for the rounding of six sums
+        return seen is not None and seen.silence > ttl - ttl / LOOKS_PER_TTL / 2
 
     def count_only(self, *, if_on_time: bool) -> None:
         """Count nothing while the observer's own beat fails or was late: the trouble is on its side.

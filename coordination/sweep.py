@@ -18,6 +18,7 @@ from coordination.tasks.refusals import NotUnclaimed, UnknownTask
 from coordination.tasks.rules import InvalidTransition, StaleToken
 
 if TYPE_CHECKING:
+    from coordination.profile import Ttl
     from coordination.stores import Stores
 
 LOOKS_OF_LEAD = 2  # that a teammate leaves the lead time for to see to a dead member
@@ -29,7 +30,7 @@ _MAY_DIE = {MemberState.ALIVE, MemberState.CLOSING, MemberState.SUPERSEDED}
 class Sweep:
     """Looks of one observer; an object belongs to one thread. Any member may sweep, several do."""
 
-    def __init__(self, stores: Stores, *, ttl_seconds: float) -> None:
+    def __init__(self, stores: Stores, *, ttl: Ttl) -> None:
         self._me = stores.actor
         self._team = stores.team
         self._store = stores.tasks
@@ -38,8 +39,8 @@ class Sweep:
         self._events = stores.events
         self._leadership = stores.leadership
         self._seen_dead: dict[str, float] = {}
-        self._lead_patience = ttl_seconds * LOOKS_OF_LEAD / LOOKS_PER_TTL
-        self._watch = BeatWatch(stores.team.clock, ttl_seconds)
+        self._ttl = ttl
+        self._watch = BeatWatch(stores.team.clock, ttl)
         self._repaired = stores.team.clock.monotonic()
         self._returned: dict[str, tuple[int | None, MemberState]] = {}  # newest states that need no look
         self._returned_of: set[tuple[str, int | None]] = set()  # names and starts of the gone
@@ -126,7 +127,8 @@ class Sweep:
         if not is_teammate or member.launcher == BY_HAND or not self._leadership.is_led():
             return True
         now = self._team.clock.monotonic()
-        return now - self._seen_dead.setdefault(bearer, now) >= self._lead_patience
+        patience = self._ttl() * LOOKS_OF_LEAD / LOOKS_PER_TTL
+        return now - self._seen_dead.setdefault(bearer, now) >= patience
 
     def _take_back(self, member: Member, why: str) -> None:
         task = self._store.own_unfinished(member.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,7 +14,9 @@ from coordination.clock import Clock, SystemClock, iso
 from coordination.errors import NewerFormat, TeamError
 from coordination.files import StateDirectory
 from coordination.identity import new_id
+from coordination.mounts import file_system_of
 from coordination.numbered_log import FORMAT, pretty
+from coordination.profile import Mount, profile_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +62,7 @@ class Team:
     directory: StateDirectory
     repository: Path  # top of the git repository that the team works on
     clock: Clock
+    mount: Mount = field(default_factory=Mount)
 
     @property
     def root(self) -> Path:
@@ -99,13 +102,16 @@ def open_team(root: Path, *, clock: Clock | None = None) -> Team:
         raise NoTeam(path=str(root))
     for name in (*layout.TOP_LEVEL, *layout.SECOND_LEVEL):
         _refuse_link(root / name)
-    directory = StateDirectory(root, clock=clock)
+    mount = Mount(file_system_of(root))
+    directory = StateDirectory(root, clock=clock, is_shared=mount.file_system.is_shared)
     document = _team_file(directory)
+    mount.take(profile_log(directory).refresh())
     return Team(
         id=document["team"],
         directory=directory,
         repository=(root / document["repository"]).resolve(),
         clock=clock,
+        mount=mount,
     )
 
 

@@ -105,12 +105,13 @@ class Settings(
             reach=Reach.PERSON,
         ),
     )
-    lease_ttl_seconds: float = field(
-        default=15.0,
+    lease_ttl_seconds: float | None = field(
+        default=None,
         metadata=entry(
             "lease.ttl_seconds",
             number_above(0),
-            "Silence after which a teammate counts as dead and its task is given to another.",
+            "Silence after which a teammate counts as dead and its task is given to another; without it "
+            "15 on a local disk, and 60 where several machines share the team directory.",
             unit="s",
         ),
     )

@@ -13,7 +13,6 @@ from coordination.fsck.board import inspect_board
 from coordination.fsck.files import inspect_files
 from coordination.fsck.logs import inspect_logs
 from coordination.fsck.mail import inspect_mail
-from coordination.liveness import TTL_SECONDS
 from coordination.process import known_dead, this_process
 from coordination.protocols import LEAD, PERSON
 from coordination.records import BY_HAND, MemberState, Verdict
@@ -113,7 +112,7 @@ def _is_dead(member: Member | None) -> bool:
 
 
 def _members(stores: Stores, presence: _Presence) -> Iterator[Finding]:
-    sweep = Sweep(stores, ttl_seconds=TTL_SECONDS)
+    sweep = Sweep(stores, ttl=stores.team.mount.ttl(None))
     for member in stores.roster.all():
         where = layout.member_log(member.name.lower())
         if member.state is MemberState.STARTING and not presence.lead_lives() and member.launcher != BY_HAND:

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
 
 ANY_ROLE = "any"
-LISTING_SECONDS = 1.0  # so long a listing is used; what is added elsewhere is seen that much later
 _SPREAD = 8  # after a miss, claimers spread over so many hints; else all would run down the same row
 _NAME = re.compile(r"([0-9])-[0-9]{8,}-(task_[0-9a-f]{8})")
 
 
 class ReadyHints:
-    """`<priority>-<place>-<id>` per role; the place is that of the task in the order of creation."""
+    """`<priority>-<place>-<id>` per role; the place is that of the task in the order of creation.
+
+    A listing is used for as long as the profile says; what is added elsewhere is seen that much later.
+    """
 
     def __init__(self, team: Team) -> None:
+        self._mount = team.mount
         self._directory = team.directory
         self._clock = team.clock
         self._listings: dict[tuple[str, str], tuple[float, list[str]]] = {}  # time and paths, best first
@@ -51,7 +54,7 @@ class ReadyHints:
         fresh = False
         while not fresh:
             listed_at, paths = self._listings.get((name, role), (float("-inf"), []))
-            if not paths or self._clock.monotonic() - listed_at > LISTING_SECONDS:
+            if not paths or self._clock.monotonic() - listed_at > self._mount.guarantees.listing_seconds:
                 fresh = True
                 paths = self._list(name, role)
                 self._listings[name, role] = (self._clock.monotonic(), paths)

@@ -57,7 +57,9 @@ class TaskStore:
         self._board = TaskBoard(team, actor, term)
         self._edges = TaskEdges(self._board)
         self._views = TaskViews(team, self._board.logs, self._adopt)
-        self._lock = lock or CourtesyLock(team.root / layout.TASKS_LOCK, team.clock)
+        self._lock = lock or CourtesyLock(
+            team.root / layout.TASKS_LOCK, team.clock, is_of_use=lambda: team.mount.guarantees.lock
+        )
         self._draw_id = draw_id
 
     @property

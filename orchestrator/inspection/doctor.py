@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from coordination import layout
 from coordination.errors import TeamError
+from coordination.mounts import FileSystem
+from coordination.profile import Profile
 from coordination.team_root import NoTeam
 from coordination.wakeup import Wakeup
 from harness.endpoint import DEFAULT_ADDRESS
@@ -18,6 +20,7 @@ from harness.prices import PriceTable
 from harness.settings import load_settings
 from harness.skills.skill import tokens_of
 from harness.trust.records import Place as Brought
+from orchestrator.inspection.hosts import IN_WORDS, refused
 from orchestrator.lead.opening import find_team
 from orchestrator.trusting import present_catalogs, unseen
 from workspace.git import find_git
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from coordination.team_root import Team
     from harness.settings import Settings
 
 ABOUT = "about"  # a quarter of the bytes
@@ -171,6 +175,9 @@ def _team(place: Place) -> Iterator[Point]:
         yield note("team", f"there is none at {place.root} yet; the first run makes it")
         return
     yield ok("team", f"at {team.root}")
+    yield from _hosts(team)
+    if not team.mount.guarantees.events:
+        return
     wakeup = Wakeup(team, [layout.REQUESTS])
     try:
         if wakeup.by_events:
@@ -178,11 +185,24 @@ def _team(place: Place) -> Iterator[Point]:
         else:
             yield note(
                 "team",
-                "the system does not tell of changed files: members look every half second",
+                "the system does not tell of changed files: members look for them, every 2 s at least",
                 "on Linux raise fs.inotify.max_user_instances and max_user_watches",
             )
     finally:
         wakeup.close()
+
+
+def _hosts(team: Team) -> Iterator[Point]:
+    mount = team.mount
+    names = ", ".join(name for name, host in mount.hosts.items() if host.found is not Profile.UNFIT)
+    yield ok(
+        "team", f"profile {mount.profile}, {IN_WORDS[mount.profile]} ({names or 'nobody has joined yet'})"
+    )
+    if not mount.file_system.has_links:
+        yield fault("team", f"{mount.file_system.type} knows no hard links", mount.file_system.remedy)
+    for host in refused(mount):
+        remedy = FileSystem(type=host.file_system).remedy
+        yield note("team", f"{host.host} was refused ({host.file_system}): {host.why}", remedy)
 
 
 def _requests(place: Place) -> Iterator[Point]:

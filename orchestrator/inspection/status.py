@@ -10,6 +10,7 @@ from coordination.liveness import read_beat
 from coordination.process import known_dead, this_process
 from coordination.protocols import PERSON, Kind
 from coordination.records import MemberState, Status
+from orchestrator.inspection.hosts import host_rows, hosts
 from orchestrator.inspection.pins import TAKE_UP, differences
 from orchestrator.lead.standing import lost, mergeable, redone
 from orchestrator.terminal.approvals import FOR_PERSONS, is_asker_there
@@ -27,6 +28,8 @@ def status(stores: Stores) -> dict[str, Any]:
     return {
         "team": stores.team.id,
         "root": str(stores.team.root),
+        "profile": str(stores.team.mount.profile),
+        "hosts": hosts(stores.team.mount),
         "lead": _lead(stores),
         "asks_to_start": asked_at_terminal(stores),
         **at_work(stores),
@@ -130,6 +133,7 @@ def _member(stores: Stores, member: Member) -> dict[str, Any]:
         "role": member.role,
         "model": member.model,
         "state": state,
+        "host": member.process.host if member.process else None,
         "task": task,
         "waiting_on": member.waiting_on if state == "alive" else None,
         "why": member.why,
@@ -152,7 +156,7 @@ def _question(asked: RequestState) -> dict[str, Any]:
 def render(facts: dict[str, Any]) -> str:
     """The status for a person."""
     lead, run = facts["lead"], facts["run"]
-    lines = [f"team directory {facts['root']}"]
+    lines = [f"team directory {facts['root']}", *host_rows(facts)]
     lines.append(
         f"lead: {lead['state']} (process {lead['pid']} on {lead['host']})" if lead else "no lead yet"
     )
@@ -162,7 +166,8 @@ def render(facts: dict[str, Any]) -> str:
         lines.append(f"the team rests since {facts['paused']['at']}; `leadhand continue` lets it go on")
     lines.append(f"run {run['id']} [{run['state']}]: {run['goal']}" if run else "no run yet")
     lines += _rows("tasks", [_task_row(task) for task in facts["tasks"]])
-    lines += _rows("members", [_member_row(member) for member in facts["members"]])
+    several = len({member["host"] for member in facts["members"] if member["host"]}) > 1
+    lines += _rows("members", [_member_row(member, with_host=several) for member in facts["members"]])
     lines += _rows("open questions", [_question_row(question) for question in facts["questions"]])
     lines += _rows("problems", [f"{task}: {why}" for task, why in facts["problems"].items()])
     lines += _rows("forged, late or outdated records that were passed over", facts["security"])
@@ -188,11 +193,12 @@ def _task_row(task: dict[str, Any]) -> str:
     return f"{task['id']}  {task['status']:<12} {task['owner'] or '-':<10} {task['subject']}{shown}"
 
 
-def _member_row(member: dict[str, Any]) -> str:
+def _member_row(member: dict[str, Any], *, with_host: bool) -> str:
     doing = member["task"] or member["why"] or "-"
     if member["waiting_on"]:
         doing += f", waits for {member['waiting_on']}"
-    return f"{member['name']:<12} {member['state']:<10} {member['role']:<10} {doing}"
+    where = f"{member['host'] or '-':<10} " if with_host else ""
+    return f"{member['name']:<12} {member['state']:<10} {member['role']:<10} {where}{doing}"
 
 
 def _question_row(question: dict[str, Any]) -> str:

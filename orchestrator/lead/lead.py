@@ -124,12 +124,12 @@ class Lead:
     async def _watch(self) -> None:
         """Beat, look at the team and show what happened, whenever something may have changed."""
         parts = self._parts
-        interval = parts.settings.lease_ttl_seconds / LOOKS_PER_TTL
         next_beat = 0.0
         while True:
             if anyio.current_time() >= next_beat or parts.supervisor.has_news:
-                next_beat = anyio.current_time() + interval
+                next_beat = anyio.current_time() + parts.ttl() / LOOKS_PER_TTL
                 await parts.behind(self._look)
+            await parts.behind(parts.profile.look)
             orders = await parts.behind(take_orders, parts.background)
             follow(orders, interrupt=parts.interrupt, compact=parts.compact)
             self._stream.show_new()
@@ -142,7 +142,7 @@ class Lead:
         if not parts.background.leadership.is_current(parts.opened.term):
             newest = parts.background.leadership.newest()
             raise TermOver(term=parts.opened.term, present=newest[0] if newest else 0)
-        parts.sweep.count_only(if_on_time=parts.beat.beat_in_time(parts.settings.lease_ttl_seconds))
+        parts.sweep.count_only(if_on_time=parts.beat.beat_in_time(parts.ttl()))
         parts.supervisor.look()
         parts.sweep.look()
         parts.sweep.repair_if_due()

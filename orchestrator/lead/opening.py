@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.errors import TeamError
+from coordination.joining import agree_on_profile
 from coordination.keys import Keyring
 from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.member_rules import InvalidMemberChange
 from coordination.process import is_stopped, known_dead, this_process
-from coordination.profile import agree_on_profile
 from coordination.protocols import LEAD, PERSON
 from coordination.records import MemberState
 from coordination.requests import AlreadyDecided
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from coordination.profile import Ttl
     from coordination.records import Run
     from harness.catalogs import Catalogs
     from harness.settings import Settings
@@ -90,7 +91,7 @@ class Opened:
 def make_team(start: Path, team_directory: Path | None) -> tuple[Team, Git]:
     """The team of the repository around `start`, made if there is none yet.
 
-    Raises NotARepository, NoCommitYet, GitMissing, ForeignDirectory, OtherHost.
+    Raises NotARepository, NoCommitYet, GitMissing, ForeignDirectory, OtherHost, MountUnfit.
     """
     git = open_repository(start)
     root = team_directory.resolve() if team_directory else git.place.tree
@@ -111,14 +112,14 @@ def find_team(start: Path, team_directory: Path | None) -> Team:
     return open_team(root)
 
 
-def take_term(team: Team, *, ttl_seconds: float) -> int:
+def take_term(team: Team, *, ttl: Ttl) -> int:
     """The process leads. A lead on another machine, or one that was stopped, has a TTL to show a beat.
 
     Raises LeadAlive.
     """
     leadership = Leadership(team)
     me = this_process()
-    watch = BeatWatch(team.clock, ttl_seconds)
+    watch = BeatWatch(team.clock, ttl)
     while True:
         newest = leadership.newest()
         who = layout.bearer("lead", newest[0]) if newest else ""
@@ -131,7 +132,7 @@ def take_term(team: Team, *, ttl_seconds: float) -> int:
             silence = watch.look(who, beat)
             if (lead.boot, lead.pid_namespace) == (me.boot, me.pid_namespace) and not is_stopped(lead.pid):
                 raise  # it lives: here that can be known
-            team.clock.sleep(ttl_seconds / LOOKS_PER_TTL)
+            team.clock.sleep(ttl() / LOOKS_PER_TTL)
             if watch.look(who, read_beat(team, who)) <= silence:
                 raise  # its beat changes
 
@@ -184,7 +185,7 @@ def open_goal(  # noqa: PLR0913 - what a run is made of, by name
     checks = known_checks(settings, tasks)
     catalogs.roles.check(task.role for task in tasks if task.role)
     _refuse_open_run(open_stores(team, PERSON))
-    term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
+    term = take_term(team, ttl=team.mount.ttl(settings.lease_ttl_seconds))
     stores = open_stores(team, layout.bearer("lead", term))
     if open_run := stores.runs.open_run():  # opened since we looked
         stores.leadership.end(term)
@@ -223,7 +224,7 @@ def open_again(team: Team, git: Git, settings: Settings, *, catalogs: Catalogs) 
     Keyring(team).establish()
     if open_stores(team, PERSON).runs.open_run() is None:
         raise NothingToResume
-    term = take_term(team, ttl_seconds=settings.lease_ttl_seconds)
+    term = take_term(team, ttl=team.mount.ttl(settings.lease_ttl_seconds))
     stores = open_stores(team, layout.bearer("lead", term))
     stamp(stores, term)
     run = stores.runs.open_run()

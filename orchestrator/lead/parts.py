@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.events import EventsAbout
+from coordination.joining import ProfileWatch
 from coordination.liveness import Beat
 from coordination.mail.mailbox import Inbox
 from coordination.mail.positions import account_of
@@ -84,7 +85,9 @@ class LeadParts:
         self.merging = OffLoop()  # for the merge queue, whose checks take their time
         self.beat = Beat(opened.team, self.bearer)
         self.wakeup = Wakeup(opened.team, WATCHED)
-        self.sweep = Sweep(self.background, ttl_seconds=settings.lease_ttl_seconds)
+        self.ttl = opened.team.mount.ttl(settings.lease_ttl_seconds)
+        self.profile = ProfileWatch(opened.team)
+        self.sweep = Sweep(self.background, ttl=self.ttl)
         self.catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
         configured = self.catalogs.configured
         self.grounds = Grounds(opened, settings, self.background, trusted=self.catalogs.files.texts.keys())

@@ -51,12 +51,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 # How much a model takes is asked of its server, and limits follow it (harness/anthropic_call, gauge).
 # What a person mistyped, and how many there are of something, in words that fit.
 # A start that leaves the SDK alone while it is loaded (harness/anthropic_model).
+# A second machine joins over a shared mount: kinds of file systems, the profile and its log, a handshake of
+# two hosts (coordination/mounts, profile, handshake, joining), and who has joined (orchestrator/inspection).
 PACKAGES = {
-    "coordination": 9000,
+    "coordination": 9700,
     "harness": 18100,
     "workspace": 5100,
-    "agent_worker": 2000,
-    "orchestrator": 10400,
+    "agent_worker": 2010,
+    "orchestrator": 10450,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -90,7 +90,7 @@ def test_a_holder_frozen_in_any_commit_past_its_lease_is_refused_when_it_wakes(l
     for holder in holders:
         holder.start()
     until(lambda: all(is_stopped(holder.pid or 0) for holder in holders))
-    sweep = Sweep(lead, ttl_seconds=TTL)
+    sweep = Sweep(lead, ttl=lambda: TTL)
     until(
         lambda: all(lead.tasks.get(task.id).status is Status.PENDING for task in tasks.values()),
         each=sweep.look,
@@ -117,7 +117,7 @@ def test_what_runs_in_another_pid_namespace_of_the_same_boot_is_judged_by_its_be
     lead: Stores,
 ) -> None:
     (task,) = ready(lead, 1)
-    sweep, clock = Sweep(lead, ttl_seconds=TTL), SystemClock()
+    sweep, clock = Sweep(lead, ttl=lambda: TTL), SystemClock()
     command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-c", LIVES]
     with subprocess.Popen([*command, str(lead.team.root), task.id], cwd=Path.cwd()) as process:
         until(lambda: lead.tasks.get(task.id).status is Status.IN_PROGRESS)
@@ -146,8 +146,8 @@ def test_an_observer_that_starts_anew_still_takes_the_task_of_a_silent_holder_ba
     )
     holder.start()
     until(lambda: is_stopped(holder.pid or 0))
-    Sweep(lead, ttl_seconds=TTL).look()
-    again = Sweep(lead.again(), ttl_seconds=TTL)
+    Sweep(lead, ttl=lambda: TTL).look()
+    again = Sweep(lead.again(), ttl=lambda: TTL)
     until(lambda: lead.tasks.get(task.id).status is Status.PENDING, each=again.look)
     holder.kill()
     holder.join()

@@ -45,7 +45,7 @@ def test_no_bounce_is_false_and_nothing_that_was_sent_is_lost(tmp_path: Path, co
     bearer = bear(team_root := str(tmp_path))
     for sender in senders:
         sender.start()
-    chance, sweep = random.Random(3), Sweep(lead, ttl_seconds=HOUR)
+    chance, sweep = random.Random(3), Sweep(lead, ttl=lambda: HOUR)
     while any(sender.is_alive() for sender in senders):
         team.clock.sleep(0.05)
         if chance.random() < 0.3:

@@ -71,7 +71,7 @@ def test_a_task_whose_holder_is_killed_each_time_fails_with_its_history(tmp_path
             ]
         )
     )
-    sweep = Sweep(lead, ttl_seconds=15.0)
+    sweep = Sweep(lead, ttl=lambda: 15.0)
     for name in ("ann", "bob", "cid"):
         assert killed_at_work(tmp_path, name) == "in_progress"
         sweep.look()

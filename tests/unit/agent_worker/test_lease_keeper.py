@@ -36,7 +36,7 @@ class Rounds(threading.Event):
 
 def keeper(team: Team, *, is_held: Callable[[str, int], bool] = lambda _, __: True) -> LeaseKeeper:
     return LeaseKeeper(
-        Beat(team, ME), team.clock, ttl_seconds=0.06, progress_timeout_seconds=PATIENCE, is_held=is_held
+        Beat(team, ME), team.clock, ttl=lambda: 0.06, progress_timeout_seconds=PATIENCE, is_held=is_held
     )
 
 

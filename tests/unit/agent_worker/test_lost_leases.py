@@ -58,11 +58,15 @@ def held() -> Held:
 @pytest.fixture
 def keeper(team: Team, mount: BrokenMount, held: Held) -> LeaseKeeper:
     own = Team(id=team.id, directory=mount, repository=team.repository, clock=team.clock)
-    made = LeaseKeeper(
-        Beat(own, "alice~2"), team.clock, ttl_seconds=TTL, progress_timeout_seconds=300, is_held=held
-    )
+    made = keeper_of(own, held, TTL)
     made.holds(*LEASE)
     return made
+
+
+def keeper_of(team: Team, held: Held, ttl: float) -> LeaseKeeper:
+    return LeaseKeeper(
+        Beat(team, "alice~2"), team.clock, ttl=lambda: ttl, progress_timeout_seconds=300, is_held=held
+    )
 
 
 @pytest.fixture
@@ -109,11 +113,12 @@ def test_a_tool_that_was_starting_when_the_task_was_lost_ends_too(
 
 
 def test_a_hung_loop_does_not_keep_its_keeper_from_ending_the_tools(
-    keeper: LeaseKeeper, held: Held, clock: FakeClock, group: int
+    team: Team, held: Held, clock: FakeClock, group: int
 ) -> None:
+    keeper = keeper_of(team, held, 0.06)
+    keeper.holds(*LEASE)
     held.answer = False
     clock.advance(1000)
-    keeper.interval = 0.01
     with keeper.groups.holding(group):
         keeper.start()
         assert soon(lambda: not group_runs(group))

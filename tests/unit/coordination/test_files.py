@@ -280,3 +280,16 @@ class full_disk:  # noqa: N801 - reads as what it makes
     def __exit__(self, *_: object) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, self._limits)
         signal.signal(signal.SIGXFSZ, self._handler)
+
+
+def test_on_a_shared_mount_a_name_that_was_missed_is_looked_for_in_the_listing(tmp_path: Path) -> None:
+    class Stale(StateDirectory):
+        def _mode(self, name: str) -> int | None:  # as NFS, for half a minute after it was missed
+            assert name
+            return None
+
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "2.json").touch()
+    assert Stale(tmp_path, is_shared=True).exists("log/2.json")
+    assert not Stale(tmp_path, is_shared=True).exists("log/3.json")
+    assert not Stale(tmp_path, is_shared=True).exists("nowhere/3.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def watch(clock: FakeClock) -> BeatWatch:
-    return BeatWatch(clock, ttl_seconds=12)
+    return BeatWatch(clock, lambda: 12)
 
 
 def look_for(
@@ -115,9 +116,20 @@ def test_silence_is_counted_for_each_process(watch: BeatWatch, clock: FakeClock)
 
 
 def test_a_real_ttl_is_reached_whatever_its_sixth_rounds_to(clock: FakeClock) -> None:
-    for ttl in (0.7, 1.0, 15, 60):
-        watch = BeatWatch(clock, ttl)
+    for ttl in (0.7, 1.0, 15.0, 60.0):
+        watch = BeatWatch(clock, partial(float, ttl))
         for _ in range(8):
             watch.look("alice~2", b"1")
             clock.advance(ttl / 6 + 1e-9)
         assert watch.silent("alice~2")
+
+
+def test_a_ttl_that_grows_while_somebody_is_watched_counts_at_once(clock: FakeClock) -> None:
+    ttl = 12.0
+    watch = BeatWatch(clock, lambda: ttl)
+    look_for(watch, clock, 12, every=2)
+    ttl = 60.0
+    watch.look("alice~2", b"1")
+    assert not watch.silent("alice~2")
+    look_for(watch, clock, 60, every=10)
+    assert watch.silent("alice~2")

@@ -32,7 +32,7 @@ def lead(team: Team) -> Stores:
 
 @pytest.fixture
 def sweep(lead: Stores) -> Sweep:
-    return Sweep(lead, ttl_seconds=TTL)
+    return Sweep(lead, ttl=lambda: TTL)
 
 
 def gets_task(team: Team, lead: Stores, member: Member) -> Task:
@@ -117,7 +117,7 @@ def test_an_observer_that_was_asleep_takes_nobody_for_silent(
 def test_nobody_sweeps_itself(team: Team, lead: Stores, clock: FakeClock) -> None:
     alice = comes_alive(team, "alice", elsewhere())
     task = gets_task(team, lead, alice)
-    own = Sweep(stores_of(team, alice), ttl_seconds=TTL)
+    own = Sweep(stores_of(team, alice), ttl=lambda: TTL)
     own.look()
     looks_for_a_ttl(own, clock)
     assert lead.tasks.get(task.id).status is Status.IN_PROGRESS
@@ -161,7 +161,7 @@ def test_two_observers_take_back_and_bury_once(team: Team, lead: Stores, sweep: 
     bob = stores_of(team, comes_alive(team, "bob"))
     task = gets_task(team, lead, comes_alive(team, "alice", dead()))
     sweep.look()
-    Sweep(bob, ttl_seconds=TTL).look()
+    Sweep(bob, ttl=lambda: TTL).look()
     sweep.look()
     assert lead.tasks.get(task.id).attempts == 1
     assert (actions(team).count("reclaimed"), actions(team).count("member_lost")) == (1, 1)
@@ -172,7 +172,7 @@ def test_an_observer_that_comes_second_by_a_moment_leaves_it_to_the_first(
 ) -> None:
     alice = comes_alive(team, "alice", dead())
     task = gets_task(team, lead, alice)
-    bob = Sweep(stores_of(team, comes_alive(team, "bob")), ttl_seconds=TTL)
+    bob = Sweep(stores_of(team, comes_alive(team, "bob")), ttl=lambda: TTL)
     sweep.look()
     bob._take_back(alice, "dead")
     bob._bury(alice, "dead")
@@ -281,7 +281,7 @@ def test_what_a_member_that_died_over_its_closing_left_goes_back_once(
     bob.outbox.send("alice", "one")
     closed(lead, alice)  # and died before it sent anything back
     sweep.look()
-    Sweep(lead, ttl_seconds=15).look()
+    Sweep(lead, ttl=lambda: 15).look()
     assert len(Receiver(team, "bob").receive()) == 1
 
 

@@ -12,7 +12,8 @@ import pytest
 from coordination import layout
 from coordination.clock import SystemClock
 from coordination.file_events import ByObserver, watch
-from coordination.wakeup import Wakeup
+from coordination.profile import Profile
+from coordination.wakeup import POLL_SECONDS, Wakeup
 from tests.support.mail import Receiver, join, outbox, write
 
 if TYPE_CHECKING:
@@ -177,3 +178,49 @@ def test_a_system_without_events_is_polled_and_leaves_no_thread(team: Team, way:
     assert wakeup.wait(SOON)
     assert not wakeup.wait(0.01)
     wakeup.close()
+
+
+# where other hosts have the directory too
+
+
+def test_other_hosts_are_looked_for_though_the_system_tells_of_this_one(team: Team) -> None:
+    wakeup = Wakeup(team, [BOX])
+    assert wakeup.by_events
+    team.mount.profile = Profile.UNLOCKED  # while it runs
+    assert not wakeup.by_events
+    assert wakeup.wait(SOON)
+    append(team)  # a process of this host still wakes it at once
+    assert wakeup.wait(0.0001)
+    wakeup.close()
+
+
+class Deaf:
+    """No event ever comes; it notes how long it was waited."""
+
+    is_whole = True
+
+    def __init__(self) -> None:
+        self.waited: list[float] = []
+
+    def wait(self, timeout: float) -> bool:
+        self.waited.append(timeout)
+        return False
+
+    def wake(self) -> None:
+        raise AssertionError
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def test_looks_become_seldomer_until_something_is_new(team: Team) -> None:
+    team.mount.profile, deaf = Profile.FLOCK, Deaf()
+    wakeup = Wakeup(team, [BOX], watched_by=lambda *_: deaf)
+    assert all(wakeup.wait(SOON) for _ in range(9))
+    assert deaf.waited == sorted(deaf.waited)
+    assert (deaf.waited[0], deaf.waited[-1]) == POLL_SECONDS
+    append(team)
+    assert wakeup.wait(0.01)
+    assert wakeup.wait(SOON)
+    assert deaf.waited[-1] == POLL_SECONDS[0]
+    assert not wakeup.wait(0.01)

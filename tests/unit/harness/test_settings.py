@@ -24,7 +24,7 @@ def load(root: Path, flags: dict[str, object] | None = None, **environ: str) -> 
 
 def test_without_any_source_the_defaults_hold(tmp_path: Path) -> None:
     settings = load(tmp_path)
-    assert (settings.bash_timeout_seconds, settings.lease_ttl_seconds, settings.model_id) == (120, 15.0, None)
+    assert (settings.bash_timeout_seconds, settings.max_workers, settings.model_id) == (120, 8, None)
     assert settings.checks == {}
 
 

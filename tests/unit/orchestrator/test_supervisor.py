@@ -250,7 +250,7 @@ def test_a_member_that_died_is_started_again_for_its_own_start_and_nobody_buries
     assert member.comes_back
     assert [order.after for order in launcher.orders] == [None, member.incarnation]
     assert launcher.orders[1].spawn_id == launcher.orders[0].spawn_id
-    Sweep(lead, ttl_seconds=9).look()
+    Sweep(lead, ttl=lambda: 9).look()
     assert state(lead, "alice") is MemberState.ALIVE
 
 
@@ -260,7 +260,7 @@ def test_a_promise_holds_for_a_ttl_and_not_for_ever(
     launched(persistent, lead)
     dies(launcher, lead)
     persistent.look()
-    sweep = Sweep(lead, ttl_seconds=9)
+    sweep = Sweep(lead, ttl=lambda: 9)
     for _ in range(8):
         sweep.look()
         clock.advance(1.5)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination import layout
+from coordination.profile import GUARANTEES, Profile
 from coordination.records import Status, Task
-from coordination.tasks.ready_hints import LISTING_SECONDS, ReadyHints
+from coordination.tasks.ready_hints import ReadyHints
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +66,11 @@ def test_reserved_work_is_seen_by_its_member_alone_and_first(hints: ReadyHints) 
     assert taken(hints, name="bob") == []
 
 
-def test_what_others_add_is_seen_when_the_listing_is_old(team: Team, clock: FakeClock) -> None:
+@pytest.mark.parametrize("profile", [Profile.LOCAL, Profile.FLOCK, Profile.UNLOCKED])
+def test_what_others_add_is_seen_when_the_listing_is_old(
+    team: Team, clock: FakeClock, profile: Profile
+) -> None:
+    team.mount.profile, old = profile, GUARANTEES[profile].listing_seconds
     mine, theirs = ReadyHints(team), ReadyHints(team)
     mine.add(task(1), 0)
     mine.add(task(2), 1)
@@ -73,7 +78,10 @@ def test_what_others_add_is_seen_when_the_listing_is_old(team: Team, clock: Fake
     theirs.add(task(3, priority=0), 2)
     assert next(mine.take("alice", "teammate")) == task(2).id
     mine.add(task(4), 3)
-    clock.advance(LISTING_SECONDS * 2)
+    clock.advance(old * 0.9)
+    mine.add(task(5, priority=0), 5)
+    assert next(mine.take("alice", "teammate")) == task(5).id
+    clock.advance(old * 0.2)
     assert next(mine.take("alice", "teammate")) == task(3).id
 
 

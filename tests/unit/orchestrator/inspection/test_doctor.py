@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from coordination.profile import Joined, Profile
 from harness.mcp.listing import Listed
 from harness.mcp.names import Origin
 from harness.mcp.seen import SeenByTeam
 from orchestrator.cli.repair import doctor
-from orchestrator.inspection.doctor import EXAMINATIONS, Place, State, examine
+from orchestrator.inspection.doctor import EXAMINATIONS, Place, State, _hosts, examine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +94,18 @@ def test_the_verb_ends_with_2_while_a_run_could_not_start(tmp_path: Path) -> Non
     )
     assert result.return_value == 2
     assert {"topic", "state", "says", "remedy"} == set(json.loads(result.output)[0])
+
+
+def joined(found: Profile, host: str, file_system: str, why: str = "") -> Joined:
+    return Joined(profile=found, found=found, host=host, at="", file_system=file_system, why=why)
+
+
+def test_the_profile_and_the_hosts_are_told_and_who_was_refused_with_the_way_out(team: Team) -> None:
+    team.mount.take({"a": joined(Profile.LOCAL, "a", "ext4")})
+    assert [point.says.partition(":")[0] for point in _hosts(team)] == ["profile local, one machine"]
+    refused = joined(Profile.UNFIT, "b", "fuse.sshfs", "files are not listed")
+    team.mount.take({"a": joined(Profile.UNLOCKED, "a", "fuse.sshfs"), "b": refused})
+    profile, other = _hosts(team)
+    assert profile.says.endswith("(a)")
+    assert other.says == "b was refused (fuse.sshfs): files are not listed"
+    assert "dir_cache=no" in other.remedy

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from coordination import layout
+from coordination.joining import agree_on_profile
 from coordination.liveness import Beat
+from coordination.process import this_process
+from coordination.profile import Joined, Profile
 from coordination.protocols import Kind
 from coordination.records import TaskResult
 from coordination.stores import Stores, open_stores
@@ -130,6 +134,7 @@ def test_a_member_shows_the_task_in_its_beat(team: Team, person: Stores) -> None
             "role": "teammate",
             "model": None,
             "state": "alive",
+            "host": this_process().host,
             "task": "task_00000001",
             "waiting_on": None,
             "why": "",
@@ -182,3 +187,19 @@ def test_a_damaged_task_is_told_and_hides_no_other(
     assert [task["id"] for task in facts["tasks"]] == [sound.id]
     assert broken.id in facts["problems"]
     assert f"problems:\n  {broken.id}: " in render(facts)
+
+
+def test_the_hosts_are_told_and_where_members_run_once_there_are_several(team: Team, person: Stores) -> None:
+    comes_alive(team, "alice")
+    here = this_process().host
+    agree_on_profile(team)
+    assert f"on {here} (local)" in render(status(person))
+    assert not re.search(rf"alice +alive +teammate +{re.escape(here)}", render(status(person)))
+    other = Joined(
+        profile=Profile.UNFIT, found=Profile.UNFIT, host="b", at="", file_system="nfs4", why="late"
+    )
+    team.mount.take({**team.mount.hosts, "b": other})
+    facts = status(person)
+    assert f"on {here} (local)\nrefused: b (nfs4): late" in render(facts)
+    facts["members"].append({**facts["members"][0], "name": "bob", "host": "b"})
+    assert re.search(rf"alice +alive +teammate +{re.escape(here)}", render(facts))

@@ -84,16 +84,16 @@ def git(repository: Repository) -> Git:
 
 
 def test_the_first_lead_has_term_1(team: Team) -> None:
-    assert take_term(team, ttl_seconds=TTL) == 1
+    assert take_term(team, ttl=lambda: TTL) == 1
 
 
 def test_a_lead_that_lives_here_is_told_with_process_and_host_without_waiting(
     team: Team, clock: FakeClock
 ) -> None:
-    take_term(team, ttl_seconds=TTL)
+    take_term(team, ttl=lambda: TTL)
     before, me = clock.monotonic(), this_process()
     with pytest.raises(LeadAlive, match=rf"process {me.pid} on {me.host}, term 1"):
-        take_term(team, ttl_seconds=TTL)
+        take_term(team, ttl=lambda: TTL)
     assert clock.monotonic() == before
 
 
@@ -103,25 +103,25 @@ def test_a_lead_that_began_between_two_looks_is_told(team: Team, monkeypatch: py
     def seen(leadership: Leadership) -> tuple[int, Term] | None:
         monkeypatch.undo()
         found = newest(leadership)
-        take_term(team, ttl_seconds=TTL)
+        take_term(team, ttl=lambda: TTL)
         return found
 
     monkeypatch.setattr(Leadership, "newest", seen)
     with pytest.raises(LeadAlive, match="term 1"):
-        take_term(team, ttl_seconds=TTL)
+        take_term(team, ttl=lambda: TTL)
 
 
 def test_the_term_of_a_dead_lead_is_followed_at_once(team: Team, clock: FakeClock) -> None:
     leads(team, dead())
     before = clock.monotonic()
-    assert take_term(team, ttl_seconds=TTL) == 2
+    assert take_term(team, ttl=lambda: TTL) == 2
     assert clock.monotonic() == before
 
 
 def test_a_far_lead_is_followed_after_a_ttl_of_silence(team: Team, clock: FakeClock) -> None:
     leads(team, elsewhere())
     before = clock.monotonic()
-    assert take_term(team, ttl_seconds=TTL) == 2
+    assert take_term(team, ttl=lambda: TTL) == 2
     assert clock.monotonic() - before == pytest.approx(TTL)
 
 
@@ -131,7 +131,7 @@ def test_a_far_lead_whose_beat_changes_goes_on_leading(tmp_path: Path) -> None:
     leads(team, elsewhere())
     clock.beat = Beat(team, "lead~1")
     with pytest.raises(LeadAlive, match="process 4711 on far"):
-        take_term(team, ttl_seconds=TTL)
+        take_term(team, ttl=lambda: TTL)
 
 
 # the stamp of a new term
@@ -249,7 +249,7 @@ def test_a_run_is_taken_up_in_the_next_term(team: Team, git: Git) -> None:
 def test_with_no_open_run_there_is_nothing_to_resume_and_no_term_is_taken(team: Team, git: Git) -> None:
     with pytest.raises(NothingToResume):
         open_again(team, git, SETTINGS, catalogs=offered(team.root, SETTINGS, git.place.tree))
-    assert take_term(team, ttl_seconds=TTL) == 1
+    assert take_term(team, ttl=lambda: TTL) == 1
 
 
 def test_a_run_whose_tasks_never_came_onto_the_board_is_not_taken_for_done(team: Team, git: Git) -> None:
