@@ -122,5 +122,5 @@ class PlanOfTask:
         path = layout.plan(task.id, token, number)
         directory.make(path.rpartition("/")[0])
         if error := directory.publish(path, data):
-            raise StateUnwritable(path=path, cause=error.strerror or "unknown") from error
+            raise StateUnwritable.of(path, error) from error
         return number

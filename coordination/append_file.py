@@ -37,7 +37,7 @@ class AppendFile:
             return os.lseek(self._descriptor, 0, os.SEEK_CUR)
         except OSError as error:
             self.close()
-            raise StateUnwritable(path=self._name, cause=error.strerror or "unknown") from error
+            raise StateUnwritable.of(self._name, error) from error
 
     def close(self) -> None:
         """Give the descriptor back; a later append opens it again by path."""

@@ -5,9 +5,29 @@ from __future__ import annotations
 import errno
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # of a file or disk that is written to
+
+
+_WAYS_OUT = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "mend owner or mode"),
+    **dict.fromkeys(NO_ROOM, "free some space"),
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EROFS: "choose a place that can be written to",
+}
+
+
+def cause_of(error: OSError) -> str:
+    """What the system says of it, in words."""
+    return error.strerror or "unknown"
+
+
+def refusal_of(error: OSError) -> str | None:
+    """The line for a person about a path that the system refuses; None for an error of another kind."""
+    way_out = _WAYS_OUT.get(error.errno or 0)
+    where = error.filename or ("a file of the team" if isinstance(error, PermissionError) else None)
+    return f"cannot use {where} ({cause_of(error)}); {way_out}" if way_out and where else None
 
 
 @dataclass(eq=False)
@@ -43,11 +63,22 @@ class UsageError(TeamError):
 
 
 @dataclass(eq=False)
-class StateUnreadable(TeamError):
-    """A state file could not be read for the whole of the patience."""
+class StateUnusable(TeamError):
+    """The system refuses a state file."""
 
     path: str
     cause: str
+
+    @classmethod
+    def of(cls, path: str, error: OSError) -> Self:
+        """The one that says what the system said."""
+        return cls(path=path, cause=cause_of(error))
+
+
+@dataclass(eq=False)
+class StateUnreadable(StateUnusable):
+    """A state file could not be read for the whole of the patience."""
+
     says = "cannot read {path} ({cause}); check the disk or mount of the team directory, then try again"
 
 
@@ -60,11 +91,9 @@ class NotRegularFile(TeamError):
 
 
 @dataclass(eq=False)
-class StateUnwritable(TeamError):
+class StateUnwritable(StateUnusable):
     """A state file could not be written; nothing was changed."""
 
-    path: str
-    cause: str
     says = "cannot write {path} ({cause}); free space or mend the permissions, then try again"
 
 

@@ -111,7 +111,7 @@ class StateDirectory:
                 now = self._clock.monotonic()
                 deadline = deadline or now + READ_PATIENCE_SECONDS
                 if error.errno not in PASSING_ERRORS or now >= deadline:
-                    raise StateUnreadable(path=name, cause=error.strerror or "unknown") from error
+                    raise StateUnreadable.of(name, error) from error
             self._clock.sleep(0.05)
 
     def _list(self, directory: str) -> list[str]:
@@ -165,7 +165,7 @@ class StateDirectory:
             try:
                 self._make_one(made, last=made == directory)
             except OSError as error:
-                raise StateUnwritable(path=made, cause=error.strerror or "unknown") from error
+                raise StateUnwritable.of(made, error) from error
             parent = made
 
     def _make_one(self, name: str, *, last: bool) -> None:
@@ -206,7 +206,7 @@ class StateDirectory:
                 self.sync(directory)
         except OSError as error:
             self._discard(temporary)
-            raise StateUnwritable(path=name, cause=error.strerror or "unknown") from error
+            raise StateUnwritable.of(name, error) from error
 
     def overwrite(self, name: str, data: bytes) -> None:
         """Put fixed-width `data` over the file in place, unsynced and opened anew: for beats alone."""
@@ -234,7 +234,7 @@ class StateDirectory:
             raise
         except OSError as error:
             if error.errno not in _NO_FILE:
-                raise StateUnwritable(path=name, cause=error.strerror or "unknown") from error
+                raise StateUnwritable.of(name, error) from error
 
     def unlink(self, name: str) -> bool:
         """Remove a hint or a temporary; True when this call was the one that removed it."""
@@ -243,7 +243,7 @@ class StateDirectory:
         except (FileNotFoundError, IsADirectoryError):
             return False
         except OSError as error:
-            raise StateUnwritable(path=name, cause=error.strerror or "unknown") from error
+            raise StateUnwritable.of(name, error) from error
         return True
 
     def open_append(self, name: str) -> int:

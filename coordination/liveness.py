@@ -49,7 +49,7 @@ class Beat:
         try:
             self._directory.overwrite(self._path, f"{text[: _WIDTH - 1]:<{_WIDTH - 1}}\n".encode())
         except OSError as error:
-            raise StateUnwritable(path=self._path, cause=error.strerror or "unknown") from error
+            raise StateUnwritable.of(self._path, error) from error
         self._last = began
 
     def beat_in_time(self, ttl_seconds: float) -> bool:

@@ -147,7 +147,7 @@ class NumberedLog(Generic[S]):
             if not self._take(record.number):
                 refused += 1
                 if refused >= _ATTEMPTS_WITHOUT_WINNER:
-                    raise StateUnwritable(path=self.path, cause=error.strerror or "unknown") from error
+                    raise StateUnwritable.of(self.path, error) from error
             elif self.newest == record and self.state is not None:
                 return self.state  # the link won and its reply was lost
 

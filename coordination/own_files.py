@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
-from coordination.errors import StateUnwritable, TeamError
+from coordination.errors import StateUnwritable, TeamError, cause_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def write_own(path: Path, data: bytes, *, replace: bool = True) -> bool:
             os.fsync(file.fileno())
         return _put(temporary, path, replace=replace)
     except OSError as error:
-        raise StateUnwritable(path=str(path), cause=error.strerror or "unknown") from error
+        raise StateUnwritable.of(str(path), error) from error
 
 
 def _put(temporary: Path, path: Path, *, replace: bool) -> bool:
@@ -87,4 +87,4 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _why(error: OSError) -> str:
-    return f"it cannot be read ({error.strerror or 'unknown'}); mend it or move it away"
+    return f"it cannot be read ({cause_of(error)}); mend it or move it away"

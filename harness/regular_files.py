@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordination.errors import TeamError
+from coordination.errors import TeamError, cause_of
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -62,7 +62,8 @@ def _opened(path: Path, within: Path | None) -> FileIO:
             raise FileUnusable(path=str(path), why="it is a link that leads nowhere") from None
         raise
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL byte
-        why = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
+        cause = cause_of(error) if isinstance(error, OSError) else str(error)
+        why = f"it cannot be read ({cause})"
         raise FileUnusable(path=str(path), why=why) from error
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.append_file import AppendFile
-from coordination.errors import InvalidRecord, NotRegularFile, StateUnwritable
+from coordination.errors import InvalidRecord, NotRegularFile, StateUnwritable, cause_of
 from coordination.mail.bearers import Bearers
 from coordination.mail.lines import (
     LINE_BYTES,
@@ -230,8 +230,10 @@ class Inbox:
                 else:
                     self._report(source, size, "it is shorter than what was read of it")
                     return
-        except (NotRegularFile, OSError) as error:  # the next reading tries again
-            self._report(source, position, f"it cannot be read: {error}")
+        except NotRegularFile:
+            self._report(source, position, "it is no regular file")
+        except OSError as error:  # the next reading tries again
+            self._report(source, position, f"it cannot be read ({cause_of(error)})")
 
     def _report(self, source: str, offset: int, why: str) -> None:
         if offset < self._told.get(source, 0):

@@ -144,7 +144,8 @@ class Outbox:
             try:
                 return self._file(message.to).append(line)
             except StateUnwritable:
-                self._files.pop(message.to).close()  # the next try goes by path again
+                if file := self._files.pop(message.to, None):
+                    file.close()  # the next try goes by path again
                 self._team.clock.sleep(pause)
         return self._file(message.to).append(line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from coordination.errors import cause_of
 from harness.mcp.config import Entry, Note, Server, Transport, read_entry
 from harness.mcp.lenient_json import NamedTwice, parse
 from harness.mcp.names import prefix_of
@@ -44,7 +45,7 @@ def read_file(place: Place) -> Configuration:
     except FileNotFoundError as error:
         if not place.is_required:
             return Configuration(source=place.source)
-        return _broken(place.source, f"{place.path} cannot be read: {error.strerror}")
+        return _broken(place.source, f"{place.path} cannot be read: {cause_of(error)}")
     except FileUnusable as error:
         return _broken(place.source, f"{place.path} cannot be read: {error.why}")
     return read_configuration(data, place.source)

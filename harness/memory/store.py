@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from coordination import layout
-from coordination.errors import NotRegularFile, StateUnreadable, StateUnwritable, TeamError
+from coordination.errors import NotRegularFile, StateUnreadable, StateUnwritable, TeamError, cause_of
 from harness.memory.record import SUFFIX, Record, Unusable, digest_of, record_of, text_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class MemoryStore:
             if error is None or self._holds(file, data):
                 break
             if not isinstance(error, FileExistsError):
-                raise StateUnwritable(path=layout.memory(file), cause=error.strerror or "unknown") from error
+                raise StateUnwritable.of(layout.memory(file), error) from error
         self._show()
         record = record_of(file, data)
         assert isinstance(record, Record)
@@ -147,7 +147,9 @@ class MemoryStore:
             data, size = self._directory.read_from(layout.memory(file), 0, FILE_BYTES)
         except FileNotFoundError:
             return Unusable(file, "it has just been removed")
-        except (OSError, NotRegularFile, StateUnreadable) as error:
+        except OSError as error:
+            return Unusable(file, f"it cannot be read ({cause_of(error)})")
+        except (NotRegularFile, StateUnreadable) as error:
             return Unusable(file, f"it cannot be read ({error})")
         if size > FILE_BYTES:
             return Unusable(file, f"it is longer than {FILE_BYTES} bytes")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
+from coordination.errors import cause_of
 from harness.tool import Effect, Refusal, Tool, ToolContext, ToolFailure, closed, objection
 from harness.tools.paths import Place, as_inside, readable, writable
 from harness.tools.walk import as_pattern, entries_below
@@ -109,7 +110,7 @@ def _bytes_of(place: Place) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ToolFailure("unreadable", f"cannot read {place.shown}: {error.strerror}") from error
+        raise ToolFailure("unreadable", f"cannot read {place.shown}: {cause_of(error)}") from error
     if b"\0" in data[:8192]:
         raise ToolFailure("not_text", f"{place.shown} is binary, {size} bytes")
     return data
@@ -213,7 +214,7 @@ def _replace(place: Place, data: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
-        raise ToolFailure("unwritable", f"cannot write {place.shown}: {error.strerror}") from error
+        raise ToolFailure("unwritable", f"cannot write {place.shown}: {cause_of(error)}") from error
 
 
 def _glob_tool(limits: FileLimits) -> Tool:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coordination.errors import TeamError
+from coordination.errors import TeamError, cause_of
 from harness.hooks.configured import BadHook, hooks_of
 from harness.instructions.instructions import FILES as GUIDES
 from harness.mcp.config_file import read_configuration
@@ -110,7 +110,7 @@ def _text(path: Path, within: Path) -> str | None:
     except FileUnusable as error:
         return _unused(path, error.why)
     except OSError as error:
-        raise RepositoryFileUnreadable(path=str(path), why=error.strerror or "it cannot be read") from error
+        raise RepositoryFileUnreadable(path=str(path), why=cause_of(error)) from error
 
 
 def _shown(path: Path, within: Path) -> str:

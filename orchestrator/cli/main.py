@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 import platformdirs
 
-from coordination.errors import NO_ROOM, TeamError
+from coordination.errors import NO_ROOM, TeamError, cause_of, refusal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -138,27 +138,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("leadhand: interrupted", err=True)
         status = INTERRUPTED
-    except PermissionError as error:
-        where = error.filename or "a file of the team"
-        click.echo(
-            f"leadhand: this user may not use {where} ({error.strerror}); mend owner or mode", err=True
-        )
-        status = USAGE
     except OSError as error:
-        status = _say_unwritten(error)
+        status = _say_refused(error)
     except Exception:  # noqa: BLE001 - the border of the process: recorded, never hidden
         click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
         status = FAILED
     sys.exit(status)
 
 
-def _say_unwritten(error: OSError) -> int:
-    """The exit code of a verb whose output found no room; any other such error is one of ours."""
-    if error.errno not in NO_ROOM or error.filename:
+def _say_refused(error: OSError) -> int:
+    """The exit code of a verb to which the system refused a path, or room for its output.
+
+    Any other such error is one of ours.
+    """
+    if refusal := refusal_of(error):
+        click.echo(f"leadhand: {refusal}", err=True)
+        return USAGE
+    if error.errno not in NO_ROOM:
         click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
         return FAILED
     _drop_output()
-    click.echo(f"leadhand: the output cannot be written ({error.strerror}); write it elsewhere", err=True)
+    click.echo(f"leadhand: the output cannot be written ({cause_of(error)}); write it elsewhere", err=True)
     return FAILED
 
 

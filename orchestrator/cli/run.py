@@ -115,15 +115,26 @@ def _goal(goal: str | None, goal_file: Path | None, tasks_file: Path | None) -> 
     if sum(given is not None for given in (goal, goal_file)) > 1:
         raise UsageError(detail="give the goal either as text or with -f, not both")
     if goal_file:
-        try:
-            goal = goal_file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(detail=f"cannot read the goal from {goal_file}: {error}") from error
+        goal = _written(goal_file)
     if goal is None and tasks_file:
         goal = f"the tasks of {tasks_file.name}"
     if not goal or not goal.strip():
         raise UsageError(detail='say what you want: leadhand run "make the failing tests pass"')
     return goal.strip()
+
+
+def _written(goal_file: Path) -> str:
+    from harness.regular_files import FileUnusable, read_regular
+
+    try:
+        return read_regular(goal_file).decode("utf-8-sig")
+    except FileNotFoundError:
+        why = "there is no such file"
+    except FileUnusable as error:
+        why = error.why
+    except UnicodeDecodeError as error:
+        why = f"it is no UTF-8 at byte {error.start}; save it as UTF-8"
+    raise UsageError(detail=f"cannot read the goal from {goal_file}: {why}")
 
 
 def _look_only(team_directory: Path | None, *, as_json: bool) -> None:

@@ -53,12 +53,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A start that leaves the SDK alone while it is loaded (harness/anthropic_model).
 # A second machine joins over a shared mount: kinds of file systems, the profile and its log, a handshake of
 # two hosts (coordination/mounts, profile, handshake, joining), and who has joined (orchestrator/inspection).
+# What the system refuses is told in words by every verb.
 PACKAGES = {
     "coordination": 9700,
     "harness": 18100,
     "workspace": 5100,
     "agent_worker": 2010,
-    "orchestrator": 10450,
+    "orchestrator": 10600,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

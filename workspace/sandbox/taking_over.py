@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordination.child import tool_environment
-from coordination.errors import TeamError
+from coordination.errors import TeamError, cause_of
 from workspace.git import GitError, UnknownCommit
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _take_objects(here: Git, box: TreeBox) -> None:
     try:
         descriptor = os.open(box.temporary / PACK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        raise _refused(here, f"its pack cannot be read: {error.strerror}") from error
+        raise _refused(here, f"its pack cannot be read: {cause_of(error)}") from error
     with os.fdopen(descriptor, "rb") as pack:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _refused(here, "its pack is no file")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.child import CREDENTIALS
-from coordination.errors import TeamError
+from coordination.errors import TeamError, cause_of
 from coordination.json_form import scrub
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def copy_included(main: Git, tree: Path, *, refresh: bool) -> tuple[str, ...]:
             target.parent.mkdir(parents=True, exist_ok=True)
             _copy(main.place.tree / name, target)
         except OSError as error:
-            raise CannotInclude(path=scrub(name), cause=error.strerror or "unknown") from error
+            raise CannotInclude(path=scrub(name), cause=cause_of(error)) from error
     return names
 
 

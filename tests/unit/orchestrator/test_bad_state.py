@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -59,7 +60,7 @@ def snapshot(place: Path) -> dict[str, bytes]:
 def ended(capsys: pytest.CaptureFixture[str], verb: str) -> tuple[int, str, str]:
     """Exit code and both outputs of a verb; what it complains of is one line."""
     with pytest.raises(SystemExit) as end:
-        main(VERBS[verb])
+        main(VERBS.get(verb, (verb,)))
     told = capsys.readouterr()
     assert "Traceback" not in told.err
     assert "inside leadhand" not in told.err
@@ -167,7 +168,16 @@ def test_a_log_is_looked_for_in_its_directory_only(
 
 
 PACKAGES = (coordination, harness, workspace, agent_worker, orchestrator)
-LIBRARIES = ("anthropic", "click", "filelock", "git", "mcp", "watchdog.observers", "yaml")
+LIBRARIES = (
+    "anthropic",
+    "click",
+    "encodings.utf_8_sig",
+    "filelock",
+    "git",
+    "mcp",
+    "watchdog.observers",
+    "yaml",
+)
 
 
 @pytest.fixture
@@ -242,3 +252,34 @@ def test_fsck_names_what_this_user_may_not_use(
     code, shown, _ = ended(capsys, "fsck")
     assert code == 1
     assert f"{layout.RUNS}: this user may not write in it" in shown
+
+
+@pytest.mark.parametrize("name", [layout.EVENTS, layout.LOGS, layout.inbox("lead"), layout.WORKTREES])
+def test_fsck_names_what_this_user_may_not_even_list(
+    unprivileged: Stores, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    unprivileged.outbox.send("lead", "hello")
+    (unprivileged.team.root / name).chmod(0o000)
+    code, shown, _ = ended(capsys, "fsck")
+    assert code == 1
+    assert f"{name}: this user may not write in it" in shown
+    assert "Errno" not in shown
+
+
+def test_mail_into_a_box_that_cannot_be_made_is_refused_in_one_line(
+    unprivileged: Stores, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (unprivileged.team.root / layout.MAILBOXES).chmod(0o000)
+    code, _, complaint = ended(capsys, "send")
+    assert code == 2
+    assert "cannot write mailboxes/lead.d" in complaint
+
+
+def test_doctor_names_a_team_that_this_user_may_not_enter(
+    unprivileged: Stores, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (unprivileged.team.root / ".team").chmod(0o000)
+    code, shown, _ = ended(capsys, "doctor")
+    assert code == 2
+    assert re.search(r"fault team .*\.team/team.json \(Permission denied\); mend owner or mode", shown)
+    assert re.search("ok +machine", shown)
