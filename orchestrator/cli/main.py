@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FAILED = 1
 USAGE = 2  # usage, configuration or trust (DESIGN 13)
 INTERRUPTED = 130
+STDERR = 2  # the last of the numbers that programs write to unasked
 
 # group, verb, module of orchestrator.cli, help
 VERBS = (
@@ -127,6 +128,7 @@ def _status(result: object) -> int:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb; every error is one line that says what to do, and an exit code."""
     logging.getLogger().addHandler(logging.NullHandler())  # what a verb has to say it says itself
+    _stand_in_for_closed_streams()
     try:
         status = _status(cli.main(args=arguments, prog_name="leadhand", standalone_mode=False))
     except click.ClickException as error:
@@ -144,6 +146,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
         status = FAILED
     sys.exit(status)
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Whoever closed one wants none of it; a file of the team that got its number would."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= STDERR:
+        os.set_inheritable(number, True)
+    os.close(number)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - to the end
 
 
 def _say_refused(error: OSError) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess  # noqa: TID251 - a shell that closes streams
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -110,6 +112,14 @@ def test_an_unknown_task_or_member(stage: Stage, command: tuple[str, ...]) -> No
     ended = stage.leadhand(*command)
     assert ended.code == 2
     assert ended.complaint.startswith("leadhand: ")
+
+
+def test_a_verb_whose_streams_are_closed_ends_as_if_somebody_read_it(stage: Stage) -> None:
+    stage.init()
+    stage.stores.tasks.create([TaskDraft(subject="A")])
+    line = 'exec "$0" -m orchestrator.cli.main tasks <&- >&- 2>&-'
+    shell = ["sh", "-c", line, sys.executable]
+    assert subprocess.run(shell, cwd=stage.root, env=stage.environment, check=False).returncode == 0
 
 
 def test_no_team_yet(stage: Stage) -> None:
