@@ -25,11 +25,12 @@ _STATE = tuple(name for name in layout.TOP_LEVEL if name != layout.WORKTREES)
 
 def inspect_files(team: Team) -> Iterator[Finding]:
     """What is wrong with the directories of the team, whatever lies in them."""
+    for top in layout.TOP_LEVEL:
+        if (team.root / top).is_dir():
+            yield from _closed(top, team.root / top)
     for top in _STATE:
         for directory, below, files in os.walk(team.root / top):
             here = Path(directory).relative_to(team.root).as_posix()
-            if not _may(directory, os.R_OK | os.W_OK | os.X_OK):
-                yield _no_access(here, "write in")
             for name in (*below, *files):
                 yield from _entry(team, f"{here}/{name}", is_directory=name in below)
 
@@ -54,10 +55,18 @@ def _entry(team: Team, where: str, *, is_directory: bool) -> Iterator[Finding]:
     if stat.S_ISLNK(mode):
         if not _is_view(where, path):
             yield error("link", where, "a link", why="what is written through it leaves the team directory")
-    elif not is_directory and not stat.S_ISREG(mode):
+    elif is_directory:
+        yield from _closed(where, path)
+    elif not stat.S_ISREG(mode):
         yield error("no_file", where, "neither file nor directory", why="it is never read")
-    elif not is_directory and not _may(path, os.R_OK):
+    elif not _may(path, os.R_OK):
         yield _no_access(where, "read")
+
+
+def _closed(where: str, directory: Path) -> Iterator[Finding]:
+    """Asked of each by its name: a walk passes over what it may not list."""
+    if not _may(directory, os.R_OK | os.W_OK | os.X_OK):
+        yield _no_access(where, "write in")
 
 
 def _may(path: str | Path, how: int) -> bool:
