@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.shared import json_option, persons_stores, place_of, show, team_option
+from coordination.errors import TeamError
+from orchestrator.cli.shared import (
+    json_option,
+    persons_stores,
+    place_of,
+    place_without_team,
+    show,
+    team_option,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +97,10 @@ def doctor(*, as_json: bool, team_directory: Path | None) -> int:
     """Tell whether a team can work here, and what to do where not; exit code 2 while it cannot."""
     from orchestrator.inspection.doctor import Place, State, examine
 
-    root, repository, _ = place_of(team_directory)
+    try:
+        root, repository, _ = place_of(team_directory)
+    except (TeamError, OSError):  # one of the points says so
+        root, repository = place_without_team(team_directory)
     points = examine(Place(root=root, repository=repository))
     show([point.to_json() for point in points], as_json, lambda: "\n".join(map(_told, points)))
     return UNFIT if any(point.state is State.FAULT for point in points) else 0

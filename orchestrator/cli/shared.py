@@ -50,9 +50,14 @@ def place_of(team_directory: Path | None) -> tuple[Path, Path, Team | None]:
     try:
         team = find_team(Path.cwd(), team_directory)
     except NoTeam:
-        here = layout.find_root(Path.cwd()) or Path.cwd()
-        return team_directory or here, here, None
+        return (*place_without_team(team_directory), None)
     return team.root, team.repository, team
+
+
+def place_without_team(team_directory: Path | None) -> tuple[Path, Path]:
+    """Root and repository that a team here would have."""
+    here = layout.find_root(Path.cwd()) or Path.cwd()
+    return team_directory or here, here
 
 
 def fitted(task: Task, row: Callable[[Task], str]) -> str:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from coordination import layout
-from coordination.errors import TeamError
+from coordination.errors import TeamError, cause_of, refusal_of
 from coordination.mounts import FileSystem
 from coordination.profile import Profile
 from coordination.team_root import NoTeam
@@ -17,6 +17,7 @@ from coordination.wakeup import Wakeup
 from harness.endpoint import DEFAULT_ADDRESS
 from harness.mcp.seen import seen_tokens
 from harness.prices import PriceTable
+from harness.setting_sources import SettingsFault
 from harness.settings import load_settings
 from harness.skills.skill import tokens_of
 from harness.trust.records import Place as Brought
@@ -75,15 +76,22 @@ class Place:
 
 
 def examine(place: Place) -> list[Point]:
-    """Every point in order; what cannot be looked at is a fault of its own, and the rest goes on."""
-    return [point for topic, look in EXAMINATIONS for point in _looked(topic, look, place)]
+    """Every point in order; what cannot be looked at is a fault of its own, and the rest goes on.
+
+    What several looks stumble over is told once.
+    """
+    return list(dict.fromkeys(point for topic, look in EXAMINATIONS for point in _looked(topic, look, place)))
 
 
 def _looked(topic: str, look: Callable[[Place], Iterator[Point]], place: Place) -> Iterator[Point]:
     try:
         yield from look(place)
+    except SettingsFault as error:
+        yield fault("settings", str(error), "then look again: most of the other points depend on them")
     except TeamError as error:
         yield fault(topic, str(error))
+    except OSError as error:
+        yield fault(topic, refusal_of(error) or f"cannot be looked at ({cause_of(error)})")
 
 
 def ok(topic: str, says: str) -> Point:
@@ -151,7 +159,7 @@ def _trust(place: Place) -> Iterator[Point]:
     brought = Brought(root=place.root, repository=place.repository)
     files = present_catalogs(brought, place.settings()).files
     if why := unseen(brought, files):
-        yield fault("trust", str(why), f"`{brought.command}`")
+        yield fault("trust", str(why))
     else:
         yield ok("trust", "you have seen what this repository would start, allow or tell agents")
 

@@ -47,10 +47,14 @@ def test_each_fault_says_what_to_do(tmp_path: Path) -> None:
         assert point.remedy or "git init" in point.says
 
 
-def test_settings_that_cannot_be_read_are_a_fault_of_what_needs_them(tmp_path: Path) -> None:
-    (tmp_path / "leadhand.yaml").write_text("checks: [\n")
-    for topic in ("model", "checks"):
-        assert [point.state for point in about(topic, tmp_path)] == [State.FAULT]
+def test_settings_that_cannot_be_used_are_one_fault_and_what_needs_none_is_still_looked_at(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "leadhand.yaml").write_text("nonsense: 1\n")
+    points = examine(Place(root=tmp_path, repository=tmp_path))
+    (told,) = [point for point in points if "nonsense" in point.says]
+    assert (told.topic, told.state) == ("settings", State.FAULT)
+    assert {point.topic for point in points} == {"machine", "repository", "settings", "team"}
 
 
 def test_a_model_with_a_key_and_a_price_has_nothing_to_tell(tmp_path: Path) -> None:
