@@ -11,6 +11,7 @@ from coordination.errors import TeamError
 from harness.mcp.assemble import variables
 from harness.mcp.config import Transport, expand
 from harness.mcp.connection import Limits
+from harness.mcp.failures import first_leaf
 from harness.mcp.seen import SeenByNobody, SeenByTeam, changes
 from harness.mcp.servers import Servers
 from harness.mcp.stdio import CommandMissing, ServerProcess, program_of
@@ -164,7 +165,10 @@ def changes_of(look: Look, team: Team, name: str, *, accept: bool) -> list[Chang
 
     Raises ToolFailure, ConnectFailed.
     """
-    return anyio.run(_changes_of, look, team, name, accept)
+    try:
+        return anyio.run(_changes_of, look, team, name, accept)
+    except ExceptionGroup as errors:  # of the task group around the connection
+        raise first_leaf(errors) from errors
 
 
 async def _changes_of(look: Look, team: Team, name: str, accept: bool) -> list[Change]:  # noqa: FBT001 - for anyio.run

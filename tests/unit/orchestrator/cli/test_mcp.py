@@ -51,6 +51,22 @@ def test_the_list_starts_nothing_and_shows_no_secret(capsys: pytest.CaptureFixtu
     assert "t-123456" not in json.dumps(data) + text
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("nowhere", "there is no MCP server nowhere; known are faulty"), ("gone", "no-such-program")],
+)
+def test_a_server_whose_tools_cannot_be_accepted_is_said_in_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], name: str, why: str
+) -> None:
+    create_team(project, project)
+    (project / ".git").mkdir()
+    leadhand(capsys, "trust", "--yes")
+    with pytest.raises(SystemExit) as ended:
+        main(("mcp", "accept", name))
+    assert ended.value.code == 2
+    assert why in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("project")
 def test_check_connects_and_tells_protocol_tools_and_policy(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
