@@ -55,7 +55,7 @@ def open_repository(path: Path) -> Git:
     import git  # noqa: PLC0415 - costs 120 ms, and only the first command of a person needs it
 
     try:
-        with git.Repo(path, search_parent_directories=True) as repository:
+        with git.Repo(path, search_parent_directories=True, expand_vars=False) as repository:
             top = repository.working_tree_dir
     except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
         raise NotARepository(path=str(path)) from error

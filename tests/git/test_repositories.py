@@ -80,7 +80,7 @@ def test_a_detached_head_is_where_the_run_starts(repository: Repository, git: Gi
 
 
 def test_a_run_is_started_from_a_directory_inside_with_odd_names(tmp_path: Path) -> None:
-    made = Repository.create(tmp_path / "die größte 1", {"größte dir/a.py": "", "b": ""})
+    made = Repository.create(tmp_path / "die größte $HOME 1", {"größte dir/a.py": "", "b": ""})
     git = open_repository(made.path / "größte dir")
     commit = whole_way(
         git, {"größte dir/ü ñ.py": "x\n", "größte dir/a.py": "y\n"}, check="test -s 'größte dir/ü ñ.py'"
