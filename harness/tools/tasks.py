@@ -42,6 +42,7 @@ class Planning:
     run: str  # id of the run that new tasks belong to
     checks: Collection[str]  # names that a model may give
     made: Callable[[Task], None]  # told of each new task
+    max_attempts: int  # of each new task
     check_roles: Callable[[Sequence[str]], None] = lambda _: None  # raises for one that nobody can have
 
 
@@ -205,6 +206,7 @@ def _create_task(store: TaskStore, off_loop: OffLoop, plan: Planning) -> Tool:
             **_tuples(args, {*fields, "blocked_by"}),
             run=plan.run,
             plan_required=args.get("require_plan", False),
+            max_attempts=plan.max_attempts,
         )
         (task,) = await off_loop(store.create, [draft])
         plan.made(task)

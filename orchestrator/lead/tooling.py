@@ -124,7 +124,11 @@ class LeadTooling:
     def _tools(self) -> list[Tool]:
         run, stores = self.opened.run, self.stores
         planning = Planning(
-            run=run.id, checks=tuple(run.checks), made=lambda _: None, check_roles=self.host.check_roles
+            run=run.id,
+            checks=tuple(run.checks),
+            made=lambda _: None,
+            max_attempts=self.settings.max_attempts,
+            check_roles=self.host.check_roles,
         )
         return [
             *workspace_tools(self.settings, self.jobs),

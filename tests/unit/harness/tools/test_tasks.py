@@ -38,7 +38,7 @@ class Board:
         self.work = FakeWork()
         self.made: list[Task] = []
         off_loop = OffLoop()
-        planning = Planning(run=RUN, checks=checks, made=self.made.append)
+        planning = Planning(run=RUN, checks=checks, made=self.made.append, max_attempts=5)
         self.tools = [
             *board_tools(self.store, off_loop, self.work, run=lambda: RUN),
             *planning_tools(self.store, off_loop, planning),
@@ -69,6 +69,7 @@ async def test_a_new_task_is_held_in_the_run_and_its_id_is_told(board: Board) ->
     (task,) = board.store.all(RUN)
     assert said == f"created {task.id}: A"
     assert (task.status, task.priority, task.checks) == (Status.HELD, 2, ("unit",))
+    assert task.max_attempts == 5  # as the settings say
     assert board.made == [task]
 
 
@@ -138,7 +139,9 @@ async def test_the_board_shows_the_tasks_of_the_run_alone(board: Board, team: Te
     task = await board.create("A")
     other = TaskStore(team, "lead~1", lambda: 1)
     off_loop = OffLoop()
-    elsewhere = planning_tools(other, off_loop, Planning(run="run_2", checks=(), made=lambda _: None))
+    elsewhere = planning_tools(
+        other, off_loop, Planning(run="run_2", checks=(), made=lambda _: None, max_attempts=5)
+    )
     await pool(elsewhere, tmp_path).run([call("create_task", subject="B", description="x")])
     assert await board("list_tasks") == f"{task.id}  [held] A"
 
