@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from coordination.records import Decision, Member, PlanState, Task
 
 
+PLAN_NEWS = "[Plan "  # how the word begins of what became of a plan
+PLAN_VOID = f"{PLAN_NEWS}void] a new plan is wanted."
+
+
 def briefing(task: Task, tree: Path, checks: Mapping[str, str], *, plan_required: bool) -> str:
     """The first words of a conversation about a task."""
     parts = [f"[Assigned {task.id}] {task.subject}", task.description, f"Work directory: {tree}"]
@@ -51,7 +55,7 @@ def plan_decided(decision: Decision) -> str:
     """What became of the plan that was submitted."""
     verdict = "approved" if decision.verdict == "approve" else "rejected"
     feedback = f"\n{decision.reason}" if decision.reason else ""
-    return f"[Plan {verdict}] by {decision.by.partition('~')[0]}{feedback}"
+    return f"{PLAN_NEWS}{verdict}] by {decision.by.partition('~')[0]}{feedback}"
 
 
 def not_completed(task: Task) -> str:

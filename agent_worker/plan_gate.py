@@ -75,6 +75,23 @@ class PlanOfTask:
     def _asked_about(self, task: str) -> RequestState | None:
         return self._asked(self._stores.tasks.get(task))
 
+    async def take_up(self) -> bool:
+        """A plan that a dead process of this name left undecided is before its reviewer; False without one.
+
+        A question ends with the process that asked it, so that it is asked again, in the same words.
+        """
+        return await self._off_loop(self._ask_again)
+
+    def _ask_again(self) -> bool:
+        held = self._desk.task
+        task = self._stores.tasks.get(held.id) if held else None
+        asked = self._asked(task) if task else None
+        if task is None or asked is None:
+            return False
+        if asked.answer is None and not self._stores.roster.is_present(asked.question.asker):
+            self._put_before_reviewer(task, asked.question.question)
+        return True
+
     async def submit_plan(self, plan: str, scope: dict[str, Any] | None = None) -> str:
         """The plan is on disk and before its reviewer, who has been told."""
         state = await self.state()

@@ -10,15 +10,14 @@ import anyio
 import anyio.to_thread
 
 from agent_worker.assignment import NO_ANSWER_NEEDED
-from agent_worker.briefing import not_completed, plan_decided
+from agent_worker.briefing import PLAN_VOID, not_completed, plan_decided
+from agent_worker.waiting import asks_for_an_answer, awaits_decision, awaits_lead
 from coordination.errors import TeamError, first_of
-from coordination.mail.positions import DELIVERY_KIND
 from coordination.records import PlanState, Status
 from harness.anthropic_model import load_sdk
 from harness.context.conversation import REQUEST_KIND, Conversation
 from harness.limits import LimitReached
 from harness.loop import Incoming
-from harness.sources import Sources
 from harness.stop_signals import until_stopped
 from harness.turn import Ended
 from workspace.setup.checkout import WrongCheckout
@@ -170,7 +169,7 @@ class Worker:
         incoming = await self._news.take()
         if not incoming:
             return False
-        if any(map(_asks_for_an_answer, incoming)):
+        if any(map(asks_for_an_answer, incoming)):
             await self._agent.run(incoming)
             if self._is_final():
                 await self._assignment.leave()
@@ -194,22 +193,26 @@ class Worker:
         """Turn after turn until the task is no longer this teammate's to work on."""
         incoming = await self._first_words(task)
         while not self._lookout.shutdown.asked:
-            self._assignment.asked_lead = False
             outcome = await self._agent.run(incoming)
             text = await self._go_on(outcome)
             if not text:
                 break
             incoming = [Incoming(text=text, kind="event")]
+            self._assignment.asked_lead = False
         if not self._lookout.shutdown.asked:
             await self._assignment.leave()
 
     async def _first_words(self, task: Task) -> list[Incoming]:
-        """What starts the work; nothing where the conversation about it only goes on."""
+        """What starts the work; only what it waits for where the conversation about it goes on."""
         left, self._left = self._left, Conversation()
+        self._assignment.asked_lead = False
         if left.about == task.id and left.messages:
             left.requests = [await self._assignment.brief(task)]  # the board says what is asked, no journal
             await self._agent.go_on(left)
-            return []
+            self._assignment.asked_lead = awaits_lead(left.messages)
+            is_waited_for = await self._plan.take_up() and awaits_decision(left.messages)
+            text = await self._until_decided() if is_waited_for else ""
+            return [Incoming(text=text, kind="event")] if text else []
         await self._agent.begin(f"{task.id}: {task.subject}", about=task.id)
         text, inherited = await self._assignment.brief(task), await self._assignment.inherited_mark(task)
         mark = {"untrusted": inherited} if inherited else {}
@@ -262,7 +265,7 @@ class Worker:
             return ""
         self._plan.told()
         decision = await self._plan.decision()
-        return plan_decided(decision) if decision else "[Plan void] a new plan is wanted."
+        return plan_decided(decision) if decision else PLAN_VOID
 
     async def _is_decided(self) -> bool:
         return await self._plan.state() is not PlanState.PENDING
@@ -291,8 +294,3 @@ class Worker:
             seen = self._pulse.count
         await self._assignment.declare(waiting_on=None)
         return there
-
-
-def _asks_for_an_answer(item: Incoming) -> bool:
-    """True for mail that somebody wrote; what else arrives without a task is only to be known."""
-    return item.kind == DELIVERY_KIND and item.journal["message"]["type"] not in NO_ANSWER_NEEDED

@@ -49,6 +49,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Only trees of the team are committed, and whose tree a successor finds is asked (workspace/tree_of_task).
 # YAML and files that others wrote have one way in (harness/yaml_text, harness/regular_files).
 # How much a model takes is asked of its server, and limits follow it (harness/anthropic_call, gauge).
+# What a conversation waits for is read off it, so that it outlives its process (agent_worker/waiting).
 # What a person mistyped, and how many there are of something, in words that fit.
 # A start that leaves the SDK alone while it is loaded (harness/anthropic_model).
 # A second machine joins over a shared mount: kinds of file systems, the profile and its log, a handshake of
@@ -58,7 +59,7 @@ PACKAGES = {
     "coordination": 9700,
     "harness": 18100,
     "workspace": 5100,
-    "agent_worker": 2010,
+    "agent_worker": 2100,
     "orchestrator": 10600,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on

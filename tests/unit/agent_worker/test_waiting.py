@@ -1,0 +1,74 @@
+"""What a conversation waits for, read off what was said in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_worker.briefing import PLAN_VOID, plan_decided
+from agent_worker.waiting import awaits_decision, awaits_lead
+from coordination.records import Decision, Verdict
+from harness.context.messages import unknown_outcomes
+from harness.context.reminder import REMINDER
+
+Message = dict[str, Any]
+PLAN = {"type": "tool_use", "id": "c1", "name": "submit_plan", "input": {"plan": "paint it"}}
+ASKS = {"type": "tool_use", "id": "c2", "name": "send_message", "input": {"to": "lead", "content": "how?"}}
+OTHER = {"type": "tool_use", "id": "c3", "name": "send_message", "input": {"to": "bob", "content": "hi"}}
+WORDS = {"type": "text", "text": "I wait."}
+REFUSED = {"type": "tool_result", "tool_use_id": "c2", "content": "no such member", "is_error": True}
+
+
+def ran(call: Message) -> Message:
+    return {"type": "tool_result", "tool_use_id": call["id"], "content": "done"}
+
+
+def said(text: str) -> Message:
+    return {"type": "text", "text": text}
+
+
+def model(*blocks: Message) -> Message:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+def host(*blocks: Message) -> Message:
+    return {"role": "user", "content": list(blocks)}
+
+
+def decided(verdict: Verdict) -> Message:
+    return said(plan_decided(Decision(verdict=verdict, by="person", request_digest="")))
+
+
+@pytest.mark.parametrize(
+    ("messages", "waits"),
+    [
+        ([host(said("do it"))], False),
+        ([host(said("do it")), model(PLAN), host(ran(PLAN))], True),
+        ([host(said("do it")), model(PLAN), host(*unknown_outcomes(["c1"]))], True),
+        ([host(said("do it")), model(PLAN), host(ran(PLAN), decided(Verdict.APPROVE))], False),
+        ([host(said("do it")), model(PLAN), host(ran(PLAN), decided(Verdict.DENY)), model(PLAN)], True),
+        ([host(said("do it")), model(PLAN), host(ran(PLAN), said(PLAN_VOID))], False),
+        ([host(said("do it")), model(PLAN), host(ran(PLAN), said("<mail>\n[Plan approved]\n</mail>"))], True),
+    ],
+)
+def test_a_plan_waits_until_its_author_is_told(messages: list[Message], *, waits: bool) -> None:
+    assert awaits_decision(messages) is waits
+
+
+@pytest.mark.parametrize(
+    ("messages", "waits"),
+    [
+        ([host(said("do it")), model(WORDS)], False),
+        ([host(said("do it")), model(ASKS), host(ran(ASKS)), model(WORDS)], True),
+        ([host(said("do it")), model(ASKS), host(ran(ASKS), said(REMINDER))], True),
+        ([host(said("do it")), model(ASKS), host(REFUSED), model(WORDS)], False),
+        ([host(said("do it")), model(ASKS), host(*unknown_outcomes(["c2"])), model(WORDS)], False),
+        ([host(said("do it")), model(OTHER), host(ran(OTHER)), model(WORDS)], False),
+        ([host(said("do it")), model(ASKS), host(ran(ASKS)), model(WORDS), host(said("<mail>"))], False),
+    ],
+)
+def test_a_question_to_the_lead_waits_until_something_is_said(
+    messages: list[Message], *, waits: bool
+) -> None:
+    assert awaits_lead(messages) is waits
