@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.errors import TeamError
 from coordination.leadership import Leadership
-from coordination.mail.lines import is_person, sender_name
+from coordination.mail.lines import is_person, known_as
 from coordination.mail.positions import deliveries
 from coordination.protocols import TermOver
 from coordination.records import MemberState
@@ -107,15 +107,26 @@ class Bearers:
 
         Asked for a message that may have been sent before; reads whole journals.
         """
-        history = self._roster.history(message.to)
-        return any(
-            delivery.end <= member.positions.get(delivery.source, 0)
-            and sender_name(delivery.source) == sender_name(message.sender)
+        return known_as(message) in self.mail_taken(message.to, of=message.id)
+
+    def mail_taken(self, to: str, *, of: str | None = None) -> set[tuple[str, str]]:
+        """Name of the sender and id of all that closed bearers counted as delivered, or of that id alone.
+
+        Reads whole journals, each once.
+        """
+        history = self._roster.history(to)
+        ends = {member.start: member.positions for member in history if member.state is MemberState.CLOSED}
+        bearers = {
+            layout.bearer(to, member.incarnation): ends[member.start]
             for member in history
-            if member.state is MemberState.CLOSED
-            for bearer in self._roster.bearers(member)
-            for delivery in deliveries(self._team.directory, bearer, of=message.id)
-        )
+            if member.incarnation and member.start in ends
+        }
+        return {
+            known_as(delivery.message)
+            for bearer, positions in bearers.items()
+            for delivery in deliveries(self._team.directory, bearer, of=of)
+            if delivery.end <= positions.get(delivery.source, 0)
+        }
 
     def taken(self, to: str, start: int, source: str) -> int:
         """How much of a source that bearer had taken when it closed; 0 when it never closed."""

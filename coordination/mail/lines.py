@@ -80,6 +80,11 @@ def sender_name(source: str) -> str:
     return parts[0] if parts else source
 
 
+def known_as(message: Message) -> tuple[str, str]:
+    """By what a receiver knows a message again: the name of its sender, and its id."""
+    return sender_name(message.sender), message.id
+
+
 def is_person(source: str) -> bool:
     return source.startswith(f"{PERSON}~")
 

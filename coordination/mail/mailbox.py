@@ -17,6 +17,7 @@ from coordination.mail.lines import (
     Line,
     is_one_call,
     is_person,
+    known_as,
     parse,
     sender_name,
     split_source,
@@ -194,7 +195,7 @@ class Inbox:
             step.bad.add(source)
             self._told[source] = max(line.end, self._told.get(source, 0))
             return None
-        known = (sender_name(source), message.id)
+        known = known_as(message)
         if self.positions.knows(message) or known in step.ids:
             self._repeats[source] = line.end
             return None

@@ -129,13 +129,14 @@ def positions_of(directory: StateDirectory, bearer: str) -> Positions:
     return account_of(directory, [bearer]).positions
 
 
-def deliveries(directory: StateDirectory, bearer: str, *, of: str) -> list[Delivery]:
-    """What the journal of a process says was delivered with that id. Reads all of it."""
+def deliveries(directory: StateDirectory, bearer: str, *, of: str | None = None) -> list[Delivery]:
+    """What the journal of a process says was delivered, or what with that id. Reads all of it."""
     path = layout.journal(bearer)
     data = directory.read_patiently(path) if directory.exists(path) else b""
-    lines = [line for raw in data.split(b"\n") if of.encode() in raw and (line := json_object(raw))]
+    sought = (of or DELIVERY_KIND).encode()
+    lines = [line for raw in data.split(b"\n") if sought in raw and (line := json_object(raw))]
     found = [Delivery.from_json(line) for line in lines if line.get("kind") == DELIVERY_KIND]
-    return [delivery for delivery in found if delivery.message.id == of]
+    return [delivery for delivery in found if of in {None, delivery.message.id}]
 
 
 def _account(directory: StateDirectory, bearer: str) -> Account | None:

@@ -10,7 +10,15 @@ from coordination import layout
 from coordination.errors import InvalidRecord
 from coordination.leadership import Leadership
 from coordination.mail.bearers import LEAD, Bearers
-from coordination.mail.lines import UNDELIVERABLE, Delivery, is_person, parse, sender_name, take_lines
+from coordination.mail.lines import (
+    UNDELIVERABLE,
+    Delivery,
+    is_person,
+    known_as,
+    parse,
+    sender_name,
+    take_lines,
+)
 from coordination.mail.positions import Positions, account_of
 from coordination.records import MemberState
 
@@ -73,11 +81,13 @@ def on_its_way(team: Team, roster: Roster, name: str) -> list[Message]:
 def left_over(team: Team, roster: Roster, gone: Member) -> list[Delivery]:
     """What a bearer that is gone did not take, from members, and what is not back with its senders."""
     bearers = Bearers(team, roster)
-    left = [
+    behind = [
         Delivery(source=source, offset=line.offset, end=line.end, message=message, proven=True)
         for source, line, message in _messages(team, gone.name, since=gone.positions)
-        if message.to_start == gone.start and bearers.is_on_record(source) and not bearers.has_taken(message)
+        if message.to_start == gone.start and bearers.is_on_record(source)
     ]
+    taken = bearers.mail_taken(gone.name) if behind else set()
+    left = [delivery for delivery in behind if known_as(delivery.message) not in taken]
     senders = {sender_name(delivery.source) for delivery in left}
     back = {
         (sender, identity)
@@ -86,7 +96,7 @@ def left_over(team: Team, roster: Roster, gone: Member) -> list[Delivery]:
         if message.type == UNDELIVERABLE
         for identity in message.metadata.get("ids", ())
     }
-    return [delivery for delivery in left if (sender_name(delivery.source), delivery.message.id) not in back]
+    return [delivery for delivery in left if known_as(delivery.message) not in back]
 
 
 def _messages(
@@ -114,6 +124,7 @@ class _Readings:
         self._bearers = Bearers(team, roster)
         self._roster = roster
         self._of_start: dict[int, tuple[Positions, bool]] = {}
+        self._taken: set[tuple[str, str]] | None = None  # sender's name and id, once somebody asked
 
     def state(self, source: str, line: Line, message: Message) -> MailState:
         if message.to_start not in self._of_start:
@@ -123,7 +134,9 @@ class _Readings:
             return MailState.DELIVERED
         if not is_over:
             return MailState.WRITTEN
-        return MailState.DELIVERED if self._bearers.has_taken(message) else MailState.SUPERSEDED
+        if self._taken is None:
+            self._taken = self._bearers.mail_taken(self._to)
+        return MailState.DELIVERED if known_as(message) in self._taken else MailState.SUPERSEDED
 
     def _read(self, start: int) -> tuple[Positions, bool]:
         directory = self._team.directory

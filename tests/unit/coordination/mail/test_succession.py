@@ -10,6 +10,7 @@ import pytest
 from coordination import layout
 from coordination.mail.bearers import RecipientGone
 from coordination.mail.positions import account_of
+from coordination.mail.state import left_over, sent_by
 from coordination.protocols import TermOver
 from coordination.roster import Roster, Superseded
 from tests.support.counting_directory import CountingDirectory
@@ -171,3 +172,33 @@ def test_what_a_closed_member_journaled_behind_its_positions_is_a_bounce(
     leave(team, "bob", {})  # whoever closed it had followed it before that line
     with pytest.raises(RecipientGone):
         outbox(team, "alice").send("bob", "one", message_id="call_1")
+
+
+def looks_after(team: Team, name: str, left: int) -> list[int]:
+    """What it costs to look up so much that a member left over, whose name three others bore before it."""
+    join(team, name)
+    for _ in range(3):
+        receiver = JournaledReceiver(team, name)
+        outbox(team, "alice").send(name, "taken")
+        receiver.receive()
+        leave(team, name, receiver.positions.ends)
+        join(team, name)
+    for number in range(left):
+        outbox(team, "alice").send(name, str(number))
+    leave(team, name, receiver.positions.ends)
+    counted, directory = counting(team)
+    roster, costs = Roster(counted, "lead~1"), []
+    gone = roster.member(name)
+    assert gone
+    for look in (lambda: left_over(counted, roster, gone), lambda: sent_by(counted, roster, "alice")):
+        directory.reset()
+        assert len(look()) >= left
+        costs.append(directory.calls.total())
+    return costs
+
+
+def test_how_much_was_left_over_changes_little_of_what_looking_it_up_costs(team: Team) -> None:
+    join(team, "alice")
+    few, many = looks_after(team, "bob", 1), looks_after(team, "cid", 60)
+    assert many[0] < 2 * few[0]
+    assert many[1] < 3 * few[1]  # it looks at both
