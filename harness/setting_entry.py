@@ -8,6 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from harness.endpoint import is_address
 from harness.hooks.configured import hooks_of, in_sandbox, to_raw
 from harness.permissions.rules import Verdict, parse_rule
 
@@ -122,6 +123,13 @@ def _text(value: object) -> str:
     return value.strip()
 
 
+def _address(value: object) -> str:
+    address = _text(value)
+    if not is_address(address):
+        raise ValueError
+    return address
+
+
 def _texts(value: object) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list):
@@ -157,6 +165,7 @@ def _on_or_off(value: object) -> bool:
 
 
 TEXT = Kind("text", _text)
+ADDRESS = Kind("an address such as https://host:port", _address)
 ON_OR_OFF = Kind("true or false", _on_or_off)
 TEXTS = Kind("a list of texts (with commas between them in the environment)", _texts)
 RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules, adds_up=True)

@@ -17,6 +17,7 @@ from harness.permissions.settings import PermissionSettings
 from harness.roles.settings import MemberSettings
 from harness.sandbox_settings import SandboxSettings
 from harness.setting_entry import (
+    ADDRESS,
     COMMANDS,
     PAGE_HEAD,
     TEXT,
@@ -99,7 +100,7 @@ class Settings(
         default=None,
         metadata=entry(
             "model.base_url",
-            TEXT,
+            ADDRESS,
             "Address of a server that speaks the Messages API; without it Anthropic's.",
             variable="ANTHROPIC_BASE_URL",
             reach=Reach.PERSON,

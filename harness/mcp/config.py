@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from harness.endpoint import is_address
 from harness.mcp.lenient_json import NamedTwice
 
 if TYPE_CHECKING:
@@ -232,9 +233,14 @@ def expand(entry: Entry, environ: Mapping[str, str]) -> Entry:
     return replace(
         entry,
         server=filled,
-        errors=(*entry.errors, *(_unset(entry.name, name) for name in fatal)),
+        errors=(*entry.errors, *(_unset(entry.name, name) for name in fatal), *_no_address(filled)),
         warnings=(*entry.warnings, *(_unset(entry.name, name) for name in kept if name not in fatal)),
     )
+
+
+def _no_address(server: Server) -> Iterator[Note]:
+    if server.url and not is_address(server.url) and not _VARIABLE.search(server.url):
+        yield Note("url-no-address", f"{server.name}: url must be an address such as https://host/mcp")
 
 
 def variables_of(server: Server) -> set[str]:

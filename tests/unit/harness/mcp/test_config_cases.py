@@ -112,6 +112,14 @@ def test_a_header_without_its_variable_is_an_error_before_anything_is_sent() -> 
     assert filled.headers == {"K": "secret"}
 
 
+def test_a_url_that_is_no_address_is_an_error_once_its_variables_are_filled_in() -> None:
+    data = b'{"mcpServers": {"api": {"type": "http", "url": "${HOST:-nowhere}/mcp"}}}'
+    (raw,) = read_configuration(data, ".mcp.json").entries
+    assert raw.status == "ok"
+    assert [note.code for note in expand(raw, {}).errors] == ["url-no-address"]
+    assert expand(raw, {"HOST": "https://x.test"}).status == "ok"
+
+
 def test_an_earlier_file_wins_and_the_hidden_one_is_told() -> None:
     mine = read_configuration(b'{"mcpServers": {"docs": {"command": "mine"}}}', "your configuration")
     theirs = read_configuration(
