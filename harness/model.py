@@ -134,7 +134,7 @@ class ImproperEnd(NoReply):
 class CredentialsMissing(NoReply):
     """There is no key to call the model with."""
 
-    says = "no key for the model; set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (see .env.example)"
+    says = "there is no key for the model; write a line ANTHROPIC_API_KEY=… into .env, or export it"
 
 
 @dataclass(eq=False)

@@ -140,13 +140,11 @@ def _model(place: Place) -> Iterator[Point]:
     if settings.model_id:
         yield ok("model", f"{settings.model_id} at {settings.base_url or DEFAULT_ADDRESS}")
     else:
-        yield fault("model", "no model is named", "set MODEL_ID, in .env or in the environment")
+        yield fault("model", "no model is named", "write a line MODEL_ID=… into .env, or export it")
     if settings.api_key or settings.auth_token:
         yield ok("model", "a key is set")
     else:
-        yield fault(
-            "model", "no key is set", "set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (see .env.example)"
-        )
+        yield fault("model", "no key is set", "write a line ANTHROPIC_API_KEY=… into .env, or export it")
     if settings.model_id and PriceTable(settings.prices).price(settings.model_id) is None:
         yield note(
             "model",

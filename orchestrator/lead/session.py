@@ -64,10 +64,11 @@ USAGE = 2
 
 @dataclass(eq=False)
 class ModelMissing(TeamError):
-    """A real run needs to know which model to call."""
+    """A real run needs to know which model to call, and how to get in."""
 
+    name: str  # of the variable
     what: str
-    says = "{what}; put it into .env in the team's directory (.env.example shows how), or the environment"
+    says = "{name} is not set: {what}; write a line {name}=… into .env in the team's directory, or export it"
 
 
 @dataclass(eq=False)
@@ -157,9 +158,9 @@ def settings_of(options: RunOptions, team_directory: Path | None) -> Settings:
     flags = {"model.id": options.model, "workers.model": options.worker_model}
     settings = load_settings((team_directory or tree).resolve(), {**flags, **options.flags})
     if not settings.model_id:
-        raise ModelMissing(what="MODEL_ID is not set: name the model to call")
+        raise ModelMissing(name="MODEL_ID", what="the model to call has no name")
     if not (settings.api_key or settings.auth_token):
-        raise ModelMissing(what="ANTHROPIC_API_KEY is not set: there is no key for the model")
+        raise ModelMissing(name="ANTHROPIC_API_KEY", what="there is no key for the model")
     settings = with_limits(settings, scan_roles(tree, settings.role_models).models)
     ask = click.confirm if options.consent().may_ask else None
     return replace(settings, sandbox=choose(settings.sandbox, tree, ask))
