@@ -11,7 +11,7 @@ import platformdirs
 from coordination.errors import TeamError
 from harness.regular_files import FileUnusable, read_regular
 from harness.setting_entry import Reach
-from harness.yaml_text import YamlUnusable, load_yaml
+from harness.yaml_text import YamlUnusable, in_short, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -158,6 +158,9 @@ def values_of(
         if source.by_variable and (key not in variables or not value):  # an empty variable is not set
             continue
         name = variables[key] if source.by_variable else key
+        if (whole := name.rpartition(".")[0]) in known:  # a mapping, where a single value belongs
+            expected = known[whole].kind.says
+            raise SettingInvalid(source=source.label, name=whole, expected=expected, got="a mapping")
         if name not in known:
             raise UnknownSetting(source=source.label, name=name, near=_near(name, known))
         if source.from_repository and known[name].reach is not Reach.TEAM:
@@ -170,9 +173,10 @@ def _fit(label: str, key: str, of_entry: Entry, value: object) -> object:
     try:
         return of_entry.kind.read(value)
     except TeamError as error:
-        raise SettingMisread(source=label, name=key, why=str(error)) from error
+        why = str(error).removeprefix(f"{key}: ").removeprefix(f"{key}.")
+        raise SettingMisread(source=label, name=key, why=why) from error
     except ValueError as error:
-        got = "that" if of_entry.reach is Reach.SECRET else repr(value)
+        got = "that" if of_entry.reach is Reach.SECRET else in_short(value)
         raise SettingInvalid(source=label, name=key, expected=of_entry.kind.says, got=got) from error
 
 

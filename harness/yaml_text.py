@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import yaml
 from coordination.errors import TeamError
 
 VALUES = 200_000  # aliases counted each time: a small text may stand for a huge or an endless tree
+SHOWN = 60  # characters of a value that is quoted
 DEPTH = 100  # of what is nested in one another
 # PyYAML's own for what looks like a date, a number or a truth value, and is none: 2001-99-99
 _NOT_A_VALUE = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError)
@@ -46,6 +48,12 @@ class _DataLoader(_Bounded, yaml.SafeLoader):
 
 class _TextLoader(_Bounded, yaml.BaseLoader):
     pass
+
+
+def in_short(value: Any) -> str:  # noqa: ANN401 - raw YAML
+    """The value as its author would know it, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 def load_yaml(written: str | bytes) -> Any:  # noqa: ANN401 - raw YAML

@@ -11,7 +11,7 @@ import msgspec
 from coordination import layout
 from coordination.errors import TeamError
 from harness.regular_files import FileUnusable, read_regular
-from harness.yaml_text import YamlUnusable, load_yaml
+from harness.yaml_text import YamlUnusable, in_short, load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +43,18 @@ class PlannedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     role: RoleName | None = None  # only members of this role may claim it
     priority: Priority = 5
     plan: bool = False  # no change before an approved plan
+
+
+WANTED = {  # by field, in words
+    "key": "a text that is not empty",
+    "subject": "a text that is not empty",
+    "description": "a text",
+    "needs": "a list of keys",
+    "checks": "a list of names of checks, or of commands",
+    "role": "the name of a role",
+    "priority": "a whole number from 0 to 9",
+    "plan": "true or false",
+}
 
 
 def load_tasks(path: Path) -> list[PlannedTask]:
@@ -84,5 +96,28 @@ def _entry(path: Path, place: int, entry: Any) -> PlannedTask:  # noqa: ANN401 -
     try:
         return msgspec.convert(entry, PlannedTask)
     except msgspec.ValidationError as error:
-        known = ", ".join(PlannedTask.__struct_fields__)
-        raise BadTasksFile(path=str(path), why=f"task {place}: {error}; the fields are {known}") from error
+        why = f"task {place}: {_misfit(entry)}; the fields are {', '.join(WANTED)}"
+        raise BadTasksFile(path=str(path), why=why) from error
+
+
+def _misfit(entry: Any) -> str:  # noqa: ANN401 - raw YAML
+    """What is wrong with an entry that is none, in the words of the file."""
+    if not isinstance(entry, dict):
+        return f"it must be a mapping of fields, not {in_short(entry)}"
+    for name in entry:
+        if name not in WANTED:
+            return f"there is no field {name}"
+    for of in msgspec.structs.fields(PlannedTask):
+        if of.name not in entry and of.required:
+            return f"{of.name} is missing"
+        if of.name in entry and not _fits(entry[of.name], of.type):
+            return f"{of.name} must be {WANTED[of.name]}, not {in_short(entry[of.name])}"
+    return "it is no task"
+
+
+def _fits(value: Any, kind: Any) -> bool:  # noqa: ANN401 - raw YAML; a type as msgspec has it
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True

@@ -74,8 +74,8 @@ def test_checks_are_names_with_commands(tmp_path: Path) -> None:
         ("limits: {x: 1}\n", UnknownSetting, "in limits there are limits.member.max_minutes, "),
         ("colour: blue\n", UnknownSetting, "docs/settings.md lists them all"),
         ("workers: {max: 0}\n", SettingInvalid, "workers.max must be a whole number from 1 to 256, not 0"),
-        ("workers: {max: true}\n", SettingInvalid, "not True"),
-        ("workers: {max: many}\n", SettingInvalid, "not 'many'"),
+        ("workers: {max: true}\n", SettingInvalid, "not true"),
+        ("workers: {max: many}\n", SettingInvalid, 'not "many"'),
         ("workers: {max: 2.5}\n", SettingInvalid, "not 2.5"),
         ("lease: {ttl_seconds: .nan}\n", SettingInvalid, "a number above 0"),
         ("plan_reviewer: nobody\n", SettingInvalid, "one of lead, person"),
@@ -84,6 +84,8 @@ def test_checks_are_names_with_commands(tmp_path: Path) -> None:
         ("permissions: {deny: ['bash(']}\n", SettingMisread, "'bash(' is no permission rule"),
         ("permissions: {deny: [bsh]}\n", SettingMisread, "did you mean bash?"),
         ("permissions: {deny: bash: x}\n", SettingsUnreadable, "leadhand.yaml: line 1"),
+        ("prices: {m: 1}\n", SettingInvalid, "prices must be a list"),
+        ("hooks: {Stop: 5}\n", SettingMisread, "leadhand.yaml: hooks: Stop: must be a list"),
         ("- a\n", SettingsUnreadable, "no mapping"),
         ("model: {api_key: sk}\n", PersonalSetting, "may not be set by a file of the repository"),
         ("model: {base_url: 'http://evil'}\n", PersonalSetting, "personal.yaml"),
@@ -104,6 +106,17 @@ def test_a_bad_file_is_refused_with_file_and_name(
 def test_a_bad_variable_is_named_as_the_person_wrote_it(tmp_path: Path) -> None:
     with pytest.raises(SettingInvalid, match="environment: LEADHAND_WORKERS_MAX must be"):
         load(tmp_path, LEADHAND_WORKERS_MAX="none")
+
+
+@pytest.mark.parametrize(
+    "address", ["notaurl", "localhost:8080", "http://", "ftp://a", "http://[::1", "http://a:b"]
+)
+def test_an_address_that_nothing_can_be_asked_at_is_refused(tmp_path: Path, address: str) -> None:
+    with pytest.raises(
+        SettingInvalid, match="ANTHROPIC_BASE_URL must be an address such as https://host:port"
+    ):
+        load(tmp_path, ANTHROPIC_BASE_URL=address)
+    assert load(tmp_path, ANTHROPIC_BASE_URL="http://[::1]:8080/v1").base_url == "http://[::1]:8080/v1"
 
 
 def test_the_person_may_set_what_a_repository_may_not(tmp_path: Path) -> None:
