@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.fixed_model import MODEL
 from bench.one_task import one_task
-from bench.side_by_side import Bench, Goal, broken, scratch
+from bench.side_by_side import Bench, Goal, broken, exit_on_sigterm, running, scratch
 from orchestrator.launchers.local import teammate_command
 from tests.support.team_process import Stage
 
@@ -74,18 +74,16 @@ class Turn:
 @contextmanager
 def serving() -> Iterator[Server]:
     command = [sys.executable, "-m", "bench.fixed_model"]
-    with subprocess.Popen(
-        command, cwd=HERE.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with running(command, cwd=HERE.parent, text=True, **pipes) as process:
         assert process.stdout
         yield Server(address=f"http://127.0.0.1:{process.stdout.readline().strip()}")
-        process.terminate()
 
 
 def peer(python: Path, name: str, server: Server, key: str) -> list[Turn]:
     """The turns of another loop, in its own interpreter."""
     command = [str(python), str(HERE / "loop_peers.py"), name, server.address, key]
-    with subprocess.Popen(command, cwd=HERE) as process:
+    with running(command, cwd=HERE) as process:
         server.ask(f"watch/{key}/{process.pid}")
         if process.wait(PATIENCE):
             raise subprocess.CalledProcessError(process.returncode, command)
@@ -102,14 +100,12 @@ def teammate(place: Path, server: Server, key: str, turns: int) -> tuple[list[Tu
             "MODEL_ID": MODEL,
             "LEADHAND_TURN_MAX_ROUNDS": str(2 * turns),
         }
-        with one_task(stage):
-            worker = subprocess.Popen(teammate_command(stage.root, "mate"), env=environment, **_QUIET)
+        command = teammate_command(stage.root, "mate")
+        with one_task(stage), running(command, env=environment, **_QUIET) as worker:
             server.ask(f"watch/{key}/{worker.pid}")
             deadline = time.monotonic() + PATIENCE
             while len(server.ask(f"times/{key}")) <= turns and time.monotonic() < deadline:
                 time.sleep(0.2)
-            worker.terminate()
-            worker.wait(PATIENCE)
         return server.turns(key)[: turns - 1], broken(stage.root)
 
 
@@ -174,20 +170,19 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one short round without pydantic-ai")
     parser.add_argument("--dir", type=Path, help="where to measure; without it beside the project")
     options = parser.parse_args()
+    exit_on_sigterm()
     bench, python = Bench("loop", GOALS), None if options.quick else peers_python()
     with scratch(options.dir) as place, serving() as server:
         measurement = Measurement(bench, server, place, python=python, quick=options.quick)
         bench.rounds(1 if options.quick else options.rounds, measurement.round)
-    ratios = bench.ratios
-    ratios["turn_of_sdk"] = bench.median("teammate_ms") / bench.median("sdk_stream_ms")
-    ratios["turn_of_sdk_without_stream"] = bench.median("teammate_ms") / bench.median("sdk_ms")
-    if python:
-        ratios["turn_of_pydantic_ai"] = bench.median("teammate_ms") / bench.median("pydantic_ai_ms")
-    elif not options.quick:
+    bench.ratio("turn_of_sdk", "teammate_ms", "sdk_stream_ms")
+    bench.ratio("turn_of_sdk_without_stream", "teammate_ms", "sdk_ms")
+    bench.ratio("turn_of_pydantic_ai", "teammate_ms", "pydantic_ai_ms")
+    if not (python or options.quick):
         print(f"pydantic-ai is left out: {PEERS.name} cannot be installed here", file=sys.stderr)
     if not options.quick:  # too few turns for the steps of the system's clock
-        ratios["cpu_of_sdk"] = bench.median("teammate_cpu_ms") / bench.median("sdk_stream_cpu_ms")
-        ratios["turn_200_of_turn_20"] = bench.median("turn_200_ms") / bench.median("turn_20_ms")
+        bench.ratio("cpu_of_sdk", "teammate_cpu_ms", "sdk_stream_cpu_ms")
+        bench.ratio("turn_200_of_turn_20", "turn_200_ms", "turn_20_ms")
     return bench.report()
 
 

@@ -51,8 +51,8 @@ class ScriptedServer:
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.script = Script(playbook)
         self._server.cache = PromptCache()
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.1,), name="scripted-server"
+        self._thread = threading.Thread(  # a daemon: who ends without closing it does not wait for it
+            target=self._server.serve_forever, args=(0.1,), name="scripted-server", daemon=True
         )
 
     @property

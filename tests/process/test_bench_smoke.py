@@ -7,7 +7,10 @@ import subprocess  # noqa: TID251 - the scripts are run as a person runs them
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
+
+from coordination.clock import SystemClock
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -23,3 +26,29 @@ def test_a_measurement_runs_and_what_it_counts_is_right(script: str, tmp_path: P
     assert "Traceback" not in run.stderr
     found = json.loads(run.stdout)
     assert found["faults"] == []
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("begun", ["1/repository/.git", "1/repository/.team/team.json"])
+def test_a_measurement_that_is_terminated_ends_and_leaves_nothing_running(tmp_path: Path, begun: str) -> None:
+    command = [sys.executable, "-m", "bench.loop", "--quick", "--dir", str(tmp_path)]
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        clock, deadline = SystemClock(), SystemClock().monotonic() + 100
+        while not any(tmp_path.glob(f".bench-*/{begun}")):
+            assert clock.monotonic() < deadline
+            clock.sleep(0.01)
+        run.terminate()
+        out, err = run.communicate(timeout=120)
+    assert b"Traceback" not in err
+    assert run.returncode == 143
+    assert "medians" in json.loads(out)
+    here = [process for process in psutil.process_iter() if str(tmp_path) in " ".join(cmdline(process))]
+    assert here == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def cmdline(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:  # it has just ended
+        return []

@@ -149,11 +149,10 @@ def dies_at_random(stage: Stage, name: str, life: int, rng: random.Random) -> No
     """The teammate is killed while it begins this life, or in its next turn."""
     stage.wait(lambda: len(of(stage, name, "alive")) == life, f"life {life}")
     so_far = len(of(stage, name, "model_call"))
-    assert so_far <= LAST_KILLED
-    if rng.random() < IN_A_TURN_OF_WORKER:
+    if so_far < LAST_KILLED and rng.random() < IN_A_TURN_OF_WORKER:
         stage.wait(lambda: len(of(stage, name, "model_call")) > so_far, "a turn")
         stage.pause(rng.uniform(0, 0.15))
-    else:
+    elif so_far < LAST_KILLED:
         stage.pause(rng.uniform(0, 0.6))
     stage.kill(stage.pid(name))
 
