@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
     from harness.pulse import Pulse
 
 ORPHAN_GRACE_SECONDS = 900.0  # DESIGN 12: runs only without a task
+LOOKS_PER_REST = 4  # of an idle worker, which nothing has told to look itself
 
 
 class Lookout:
-    """Looks at the team each time something changed there, and every TTL/6 at least."""
+    """Looks at the team each time something changed there, and every TTL/6 at least.
+
+    The worker is rung for when there may be something for it to do, and now and then in any case.
+    """
 
     def __init__(  # noqa: PLR0913 - the composition root names every part once
         self,
@@ -65,16 +70,28 @@ class Lookout:
         """Seconds between two looks, if nothing changes."""
         return self._ttl() / LOOKS_PER_TTL
 
+    @property
+    def rest(self) -> float:
+        """Seconds until an idle worker looks itself, if nothing tells it to."""
+        return LOOKS_PER_REST * self.interval
+
     async def keep_looking(self) -> None:
         """Look, ring, wait, for ever; the stores are its own, since the work goes on meanwhile.
 
         Raises Superseded, RootLost.
         """
+        has_changed, quiet = True, 0
         while True:
-            self._follow(await self._off_loop(take_orders, self._stores))
+            before = self._lead_lives, self.shutdown.asked
             await self._off_loop(self._look)
-            self._pulse.ring()
-            await anyio.to_thread.run_sync(self._wakeup.wait, self.interval, abandon_on_cancel=True)
+            has_changed = has_changed or before != (self._lead_lives, self.shutdown.asked)
+            if has_changed or quiet >= LOOKS_PER_REST:
+                self._follow(await self._off_loop(take_orders, self._stores))
+                self._pulse.ring()
+                quiet = 0
+            quiet += 1
+            wait = partial(self._wakeup.wait, self.interval)
+            has_changed = await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
 
     async def sees_lead(self) -> bool:
         """True while a lead lives, as it looks at this moment: without one nothing new is claimed."""

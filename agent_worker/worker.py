@@ -180,7 +180,7 @@ class Worker:
     async def _idle(self, seen: int) -> None:
         self._keeper.checkpoint()
         await anyio.to_thread.run_sync(self._stores.tasks.refresh_views)
-        await self._pulse.wait(seen, self._lookout.interval)
+        await self._pulse.wait(seen, self._lookout.rest)
 
     async def _rest(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):

@@ -10,7 +10,6 @@ import platformdirs
 from anyio import to_thread
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
-from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.patch_stdout import patch_stdout
@@ -36,23 +35,25 @@ class Lines(Protocol):
         """The next line; None at the end of input."""
         ...
 
+    def show_status(self, line: str) -> None:
+        """Where there is room for it, this line stands below what is typed from now on."""
+        ...
+
 
 class TerminalLines:
     """A terminal, which nothing else reads from or writes to while lines are read."""
 
-    def __init__(
-        self, words: Sequence[str], *, status: Callable[[], str], interrupt: Callable[[], bool]
-    ) -> None:
+    def __init__(self, words: Sequence[str], *, interrupt: Callable[[], bool]) -> None:
         """`interrupt` is told of Ctrl-C; where it says False there was nothing to interrupt."""
         self._interrupt = interrupt
+        self._status = "say what you want"
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
             history=_history(),
             completer=WordCompleter([*words], sentence=True),
             complete_while_typing=False,
             key_bindings=self._keys(),
-            bottom_toolbar=lambda: ANSI(status()),
-            refresh_interval=1.0,
+            bottom_toolbar=lambda: self._status,
         )
 
     def shown(self) -> AbstractContextManager[None]:
@@ -63,6 +64,11 @@ class TerminalLines:
             return await self._session.prompt_async()
         except EOFError:
             return None
+
+    def show_status(self, line: str) -> None:
+        if line != self._status:
+            self._status = line
+            self._session.app.invalidate()
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -88,6 +94,9 @@ class PipedLines:
     async def read(self) -> str | None:
         line = await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
         return line.rstrip("\n") if line else None
+
+    def show_status(self, line: str) -> None:
+        pass
 
 
 @contextmanager

@@ -25,7 +25,7 @@ class Person:
         self.has_left = False
         self._console = console
         self._command = command
-        self.glance = "say what you want"  # the status line
+        self._ring: Callable[[], None] = lambda: None
         self._said: list[str] = []
         self._question: str | None = None
         self._answer = ""
@@ -35,6 +35,7 @@ class Person:
 
     async def attend(self, lines: Lines, ring: Callable[[], None]) -> None:
         """Lines go where they belong until the person leaves; `ring` wakes the lead."""
+        self._ring = ring
         while not self.has_left:
             await self._hear_line(lines)
             ring()
@@ -84,8 +85,10 @@ class Person:
     async def in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do the work of one turn; the person may cancel it."""
         with anyio.CancelScope() as self._turn:
+            self._ring()
             await work()
         self._turn = None
+        self._ring()
 
     async def ask(self, question: str) -> str:
         """What the person types next; empty when it is interrupted or the session ends."""

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from orchestrator.lead.session import RunOptions
 
 HELLO = "leadhand at {root}\nSay what you want. /help lists commands, Ctrl-C cancels a turn, Ctrl-D leaves.\n"
-GLANCE_SECONDS = 1.0  # between looks for the status line
+GLANCE_SECONDS = 1.0  # between looks for the status line, at least
+REST_SECONDS = 5.0  # between two where nothing happens
 SIGNALLED = frozenset({ExitCode.INTERRUPTED, ExitCode.TERMINATED})
 
 
@@ -43,9 +44,11 @@ class Talk:
     async def keep_glance(self, parts: LeadParts) -> None:
         """The status line says what the team does, for ever."""
         while True:
+            seen = parts.pulse.count
             facts = await parts.behind(at_work, parts.background)
-            self.person.glance = glance(facts, "waits for you" if self.person.is_waiting else "works")
+            self.lines.show_status(glance(facts, "waits for you" if self.person.is_waiting else "works"))
             await anyio.sleep(GLANCE_SECONDS)
+            await parts.pulse.wait(seen, REST_SECONDS)
 
 
 def start_session(options: RunOptions, verbs: click.Group) -> int:
@@ -75,9 +78,7 @@ def _talk(options: RunOptions, verbs: click.Group) -> Talk:
     person = Person(console, commands)
     console.asker = person.ask
     if sys.stdin.isatty() and sys.stdout.isatty():
-        lines: Lines = TerminalLines(
-            words(commands.verbs), status=lambda: person.glance, interrupt=person.interrupt
-        )
+        lines: Lines = TerminalLines(words(commands.verbs), interrupt=person.interrupt)
     else:
         lines = PipedLines()
     return Talk(person=person, lines=lines, console=console)

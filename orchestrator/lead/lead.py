@@ -6,12 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.to_thread
 
 from coordination.errors import TeamError, first_of
-from coordination.liveness import LOOKS_PER_TTL
-from coordination.orders import follow, take_orders
-from coordination.protocols import TermOver
 from coordination.records import Status
 from harness.limits import LimitReached
 from harness.loop import Incoming
@@ -22,6 +18,7 @@ from orchestrator.lead.ending import conclude, give_up_empty_run, stop_team_of
 from orchestrator.lead.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of, parting
 from orchestrator.lead.planned import ask_for_members
 from orchestrator.lead.standing import Standing
+from orchestrator.lead.watch import watch
 from orchestrator.terminal.confirmation import NotConfirmed
 from orchestrator.terminal.console import show_mail
 
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from orchestrator.terminal.console import Console, Stream
 
 CALLS = {True: 1, False: 5}  # for members with no further task finished; with a model, and without
-LOOK_SECONDS = 0.5  # how late something is shown at most that no file event tells of
+REST_SECONDS = 3.0  # how late at most is noticed what only time brings: a schedule, a limit
 
 
 class Lead:
@@ -90,7 +87,7 @@ class Lead:
                 self._scope = group.cancel_scope
                 if self._stopped_by:
                     self._scope.cancel()
-                group.start_soon(self._watch)
+                group.start_soon(watch, self._parts, self._stream)
                 group.start_soon(self._integrate)
                 if conversation:
                     group.start_soon(conversation.jobs.serve)
@@ -121,33 +118,6 @@ class Lead:
         if self._scope:
             self._scope.cancel()
 
-    async def _watch(self) -> None:
-        """Beat, look at the team and show what happened, whenever something may have changed."""
-        parts = self._parts
-        next_beat = 0.0
-        while True:
-            if anyio.current_time() >= next_beat or parts.supervisor.has_news:
-                next_beat = anyio.current_time() + parts.ttl() / LOOKS_PER_TTL
-                await parts.behind(self._look)
-            await parts.behind(parts.profile.look)
-            orders = await parts.behind(take_orders, parts.background)
-            follow(orders, interrupt=parts.interrupt, compact=parts.compact)
-            self._stream.show_new()
-            parts.pulse.ring()
-            await anyio.to_thread.run_sync(parts.wakeup.wait, LOOK_SECONDS, abandon_on_cancel=True)
-
-    def _look(self) -> None:
-        parts = self._parts
-        parts.opened.team.directory.check()
-        if not parts.background.leadership.is_current(parts.opened.term):
-            newest = parts.background.leadership.newest()
-            raise TermOver(term=parts.opened.term, present=newest[0] if newest else 0)
-        parts.sweep.count_only(if_on_time=parts.beat.beat_in_time(parts.ttl()))
-        parts.supervisor.look()
-        parts.sweep.look()
-        parts.sweep.repair_if_due()
-        parts.background.tasks.refresh_views()
-
     async def _integrate(self) -> None:
         """Completed work is merged as it comes."""
         parts = self._parts
@@ -159,7 +129,7 @@ class Lead:
                 parts.pulse.ring()
             if merged:
                 await parts.merging(parts.grounds.tidying.step)
-            await parts.pulse.wait(seen, 1.0)
+            await parts.pulse.wait(seen, REST_SECONDS)
 
     # the conversation
 
@@ -192,7 +162,7 @@ class Lead:
                 await self._attend(state, conversation)
             elif await self._is_over(state, conversation):
                 return await self._last_words(state, conversation)
-            await self._parts.pulse.wait(seen, 1.0)
+            await self._parts.pulse.wait(seen, REST_SECONDS)
 
     async def _turn(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
         conversation.news.kinds = {item.kind for item in incoming}

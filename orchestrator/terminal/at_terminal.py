@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from orchestrator.terminal.approvals import Approvals, Group
     from orchestrator.terminal.console import Console
 
-LOOK_SECONDS = 1.0  # between looks where no file event comes
+LOOK_SECONDS = 2.0  # between looks where no file event comes
 SHOWN_LINES = 40  # of one command or change
 ALLOWED = {**dict.fromkeys(YES, Scope.ONCE), "team": Scope.TEAM, "always": Scope.ALWAYS}
 DENIED = frozenset({"n", "no"})

@@ -209,13 +209,15 @@ class Stream:
         self.heard: set[str] = set()  # every action so far
         self._tail.read_new()  # what was before is no news
 
-    def show_new(self) -> None:
-        """Every event since the last call is on the console."""
-        for event in self._tail.read_new():
+    def show_new(self) -> bool:
+        """Every event since the last call is on the console; False when there was none."""
+        events = self._tail.read_new()
+        for event in events:
             self._console.emit(event)
             self.heard.add(str(event.get("action")))
             if self._listener:
                 self._listener(event)
+        return bool(events)
 
 
 def show_mail(console: Console, incoming: Iterable[Incoming]) -> None:

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.process]
 HEARS = "  - say: I hear you."
 SHARE = 0.02  # of one core, for all of them together (the issue's number)
 LOOKS = 3
+LEAD_WAKES, MEMBER_WAKES = 13, 3  # a second; two thirds of them when this was measured
 
 
 @pytest.fixture
@@ -76,12 +77,22 @@ def leave(stage: Stage, terminal: Terminal) -> None:
     assert {member.state for member in stage.stores.roster.all()} == {MemberState.CLOSED}
 
 
+def awakenings(process: psutil.Process) -> int:
+    """How often its event loop has waited for something and gone on: hardly a matter of the load."""
+    return process.num_ctx_switches().voluntary
+
+
 @pytest.mark.timeout(240)
-def test_idle_members_call_no_model(stage: Stage, terminal: Terminal) -> None:
-    sit_idle(stage, terminal, 2)
-    calls = len(stage.events("model_call"))
+def test_idle_members_call_no_model_and_sleep(stage: Stage, terminal: Terminal) -> None:
+    processes = sit_idle(stage, terminal, 2)
+    calls, clock = len(stage.events("model_call")), SystemClock()
+    before, begun = [awakenings(process) for process in processes], clock.monotonic()
     after_looks(stage, LOOKS)
+    seconds = clock.monotonic() - begun
+    woken = [(awakenings(process) - had) / seconds for process, had in zip(processes, before, strict=True)]
     assert len(stage.events("model_call")) == calls == 1
+    assert woken[0] < LEAD_WAKES, woken
+    assert max(woken[1:]) < MEMBER_WAKES, woken
     leave(stage, terminal)
 
 
