@@ -38,25 +38,46 @@ class Budget:
         self, settings: Settings, directory: StateDirectory, clock: Clock, *, bearer: str, run: str
     ) -> None:
         """What is used for the run counts; `bearer` is the process whose model is limited."""
-        self._settings = settings
+        self._directory = directory
+        self._bearer = bearer
+        self._run = run
         self._member = bearer.partition("~")[0]
         self._of_task, self._of_member = Stopwatch(clock), Stopwatch(clock)
         self._limited: LimitedModel | None = None
-        self._ledger = Ledger(directory, PriceTable(settings.prices), run=run, own=bearer)
+        self._task: Callable[[], str] = str
+        self._settings = settings
 
     def limit(self, model: Model, task: Callable[[], str]) -> LimitedModel:
         """The model, which asks no more once a limit is reached; `task` is the id of the present one."""
+        self._task = task
+        self._limited = LimitedModel(model, self._ledger(self._settings, own=self._bearer), self._scopes())
+        return self._limited
+
+    def change(self, settings: Settings) -> None:
+        """Limits and prices are these from the next call on, also for what was used before. Blocks.
+
+        No call may run meanwhile.
+        """
+        self._settings = settings
+        if self._limited:
+            ledger = self._ledger(settings)
+            ledger.refresh()
+            ledger.leave_out(self._bearer)
+            self._limited.change(ledger, self._scopes())
+
+    def _ledger(self, settings: Settings, own: str = "") -> Ledger:
+        return Ledger(self._directory, PriceTable(settings.prices), run=self._run, own=own)
+
+    def _scopes(self) -> list[Scope]:
         kinds = {
-            "task": (task, lambda: self._of_task.minutes(task())),
+            "task": (self._task, lambda: self._of_task.minutes(self._task())),
             "member": (lambda: self._member, self._of_member.minutes),
             "team": (lambda: "", lambda: 0.0),  # the time of the team is the lead's to watch
         }
-        scopes = [
+        return [
             Scope(kind=kind, limits=self._settings.limits(kind), name=name, minutes=minutes)
             for kind, (name, minutes) in kinds.items()
         ]
-        self._limited = LimitedModel(model, self._ledger, scopes)
-        return self._limited
 
     @property
     def lines(self) -> list[str]:

@@ -34,6 +34,10 @@ class Ledger:
         self.unpriced: set[str] = set()  # models whose money is not counted
         self.partly: set[tuple[str, str]] = set()  # by scope and name, where some of it is such a model's
 
+    def leave_out(self, own: str) -> None:
+        """From now on the calls of this process are not read, but told."""
+        self._own = own
+
     def refresh(self) -> None:
         """What has come meanwhile is counted."""
         for event in self._tail.read_new():

@@ -36,13 +36,17 @@ class LimitedModel:
     def __init__(self, model: Model, ledger: Ledger, scopes: list[Scope]) -> None:
         """`ledger` leaves the calls of this model to be told."""
         self._model = model
-        self._ledger = ledger
         self._off_loop = OffLoop()  # for the ledger
-        self._all = scopes
-        self._scopes = [scope for scope in scopes if not scope.limits.are_none]
+        self.change(ledger, scopes)
         self._running = 0
         self._ended = anyio.Event()  # one of those
         self._largest = Spent()
+
+    def change(self, ledger: Ledger, scopes: list[Scope]) -> None:
+        """From the next call on these limits hold."""
+        self._ledger = ledger
+        self._all = scopes
+        self._scopes = [scope for scope in scopes if not scope.limits.are_none]
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         """As `Model.reply`. Raises LimitReached instead of asking."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.context.settings import ContextSettings
@@ -236,6 +236,19 @@ def load_settings(
 def settings_from(values: Mapping[str, object]) -> Settings:
     """The settings that another process has, as its `to_json` wrote them. Raises SettingsFault."""
     return _merged([Source(label="the lead", values=values)], "")
+
+
+def changed(settings: Settings, name: str, value: object) -> Settings:
+    """The settings with another value of one, as text or YAML; None for its default. Raises SettingsFault."""
+    table = _entries()
+    known = {name: of_entry for name, (_, of_entry) in table.items()}
+    fitting: dict[str, Any] = {}
+    if value is None and name in table:
+        fitting[table[name][0].name] = table[name][0].default
+    else:
+        for found, read in values_of(Source(label="your answer", values={name: value}), known, ""):
+            fitting[table[found][0].name] = read
+    return replace(settings, **fitting)
 
 
 def _merged(sources: Sequence[Source], personal: str) -> Settings:

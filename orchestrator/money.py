@@ -11,6 +11,7 @@ from harness.prices import PriceTable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from harness.prices import Price
     from harness.settings import Settings
 
 WITHOUT_LIMIT_USD = 5.0  # DESIGN 14
@@ -26,6 +27,12 @@ class PriceUnknown(TeamError):
         "a limit in USD needs the price of {model}; add it to `prices` in leadhand.yaml, "
         'as in\nprices: ["{model} INPUT OUTPUT"]   (USD per million tokens)'
     )
+
+
+def priced(settings: Settings, models: Iterable[str]) -> dict[str, Price | None]:
+    """What each of the models costs; None where nobody wrote it down."""
+    table = PriceTable(settings.prices)
+    return {model: table.price(model) for model in models if model}
 
 
 def with_limits(settings: Settings, further: Iterable[str] = ()) -> Settings:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import starmap
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from coordination.records import Member, Run, Task
+    from harness.limits import Limits
+    from harness.prices import Price
     from harness.roles.catalog import RoleCatalog
     from harness.roles.role import Role
 
@@ -29,6 +32,8 @@ class Proposal:
     repository: str
     roles: RoleCatalog
     sandbox: str  # where commands run, in words
+    limits: Mapping[str, Limits]  # of task, member and team
+    prices: Mapping[str, Price | None]  # of the models in use; None where nobody wrote it down
     unseen_edits: Sequence[str] = ()  # uncommitted changes that the team does not see
 
     @property
@@ -67,7 +72,11 @@ class Proposal:
                 for member in self.members
             ],
             "roles": [_role_json(role) for role in self.described],
-            "limits": {"max_workers": self.max_workers},
+            "limits": {
+                "max_workers": self.max_workers,
+                **{scope: asdict(limits) for scope, limits in self.limits.items()},
+            },
+            "prices": {model: price and asdict(price) for model, price in self.prices.items()},
             "unseen_edits": list(self.unseen_edits),
         }
 
@@ -129,9 +138,22 @@ def _limits(proposal: Proposal) -> str:
             f"from commit {proposal.run.base[:12]}"
         ),
         f"at most {proposal.max_workers} members at a time; {proposal.sandbox}",
+        "limits: " + ("; ".join(filter(None, starmap(_of_scope, proposal.limits.items()))) or "none"),
     ]
+    if proposal.prices:
+        prices = ", ".join(starmap(_priced, proposal.prices.items()))
+        lines.append(f"USD per million tokens read and written: {prices}")
     if proposal.unseen_edits:
         shown, more = proposal.unseen_edits[:SHOWN], len(proposal.unseen_edits) - SHOWN
         files = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
         lines.append(f"not seen by the team, because not committed: {files}")
     return "\n".join(lines)
+
+
+def _of_scope(scope: str, limits: Limits) -> str:
+    kept = [f"{value:,} {name}" for name, value in asdict(limits).items() if value is not None]
+    return f"{scope} {', '.join(kept)}" if kept else ""
+
+
+def _priced(model: str, price: Price | None) -> str:
+    return f"{model} {price.input:g} and {price.output:g}" if price else f"{model} unknown"

@@ -57,7 +57,7 @@ class Supervisor:
         self._stores = stores
         self._team = stores.team
         self._launcher = launcher
-        self._given = given
+        self.given = given
         self._link = link
         self._started: dict[str, StartedProcess] = {}
         self._leaving: list[StartedProcess] = []  # have closed their names, which others bear by now
@@ -83,7 +83,7 @@ class Supervisor:
                 spawn_id=member.spawn_id,
                 root=self._team.root,
                 log=self._team.root / layout.process_log(member.name),
-                given=self._given,
+                given=self.given,
                 link=link.fileno() if link else None,
                 after=after,
             )

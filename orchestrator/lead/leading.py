@@ -139,6 +139,20 @@ class HostOfLead:
             self._stores.roster.withdraw(member.name, member.spawn_id, "not confirmed by the person")
         self.waiting = []
 
+    def give_model(self, model: str, name: str | None = None) -> None:
+        """The member that waits for the person's word has this model; without a name all that wait.
+
+        Raises UnknownMember.
+        """
+        if name is not None and name not in {member.name for member in self.waiting}:
+            raise UnknownMember(name=name, known=", ".join(member.name for member in self.waiting))
+        self.waiting = [
+            self._stores.roster.update(member.name, None, model=model)
+            if name in {None, member.name}
+            else member
+            for member in self.waiting
+        ]
+
     async def require_plan(self, teammate: str, what: str) -> str:
         """The gate of the teammate is closed until a plan is approved; an earlier plan counts no longer."""
         return await self._off_loop(self._require_plan, teammate, what)

@@ -44,7 +44,7 @@ class Halts:
     """What stops a run although its lead asks nothing of its model: limits, and what only a person mends."""
 
     def __init__(self, opened: Opened, settings: Settings) -> None:
-        self._limits = settings.limits("team")
+        self.limits = settings.limits("team")
         self._stopwatch = Stopwatch(opened.team.clock)
         self._tail = EventTail(opened.team.directory)
         self._tail.read_new()  # what was met before this lead is over
@@ -64,7 +64,7 @@ class Halts:
 
     def _limit(self, *, by_members: bool) -> str:
         """The limit met since this lead began: of the team's time, or by a member that left for it."""
-        over_time = reached(Spent(minutes=self._stopwatch.minutes()), self._limits)
+        over_time = reached(Spent(minutes=self._stopwatch.minutes()), self.limits)
         if over_time and over_time.startswith("max_minutes"):
             return OUT_OF.format(who="the team", scope="team", limit=over_time)
         left = self._left.get("limit_reached") if by_members else None
@@ -122,6 +122,10 @@ class LeadMind:
         return make_memory(
             who, settings, self.model, directory=team.directory, clock=team.clock, events=self._events
         )
+
+    def change(self, settings: Settings) -> None:
+        """Limits and prices are these from now on. Blocks; no call of the model may run meanwhile."""
+        self._budget.change(settings)
 
     async def note_todos(self, todos: list[dict[str, Any]]) -> None:
         """The todo list is durable."""

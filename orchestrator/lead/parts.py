@@ -89,7 +89,6 @@ class LeadParts:
         self.profile = ProfileWatch(opened.team)
         self.sweep = Sweep(self.background, ttl=self.ttl)
         self.catalogs = pinned_catalogs(opened.team.directory, opened.run.digests)
-        configured = self.catalogs.configured
         self.grounds = Grounds(opened, settings, self.background, trusted=self.catalogs.files.texts.keys())
         held = held_for(opened, settings, self.catalogs, self.grounds.sandbox.setup)
         self.sharing = Sharing(held, self.stores.events.record)
@@ -104,7 +103,7 @@ class LeadParts:
             confirmed=opened.run.workers if opened.run.confirmed else 0,
         )
         account = account_of(opened.team.directory, self._former_leads())
-        self._secrets = [*settings.secrets(), *secrets_of(configured.values(), settings)]
+        self._secrets = [*settings.secrets(), *secrets_of(self.catalogs.configured.values(), settings)]
         self.stores.events.hide(self._secrets)
         self.journal, self.left = self._records(account)
         self.plans = PlansOfLead(self.background)
@@ -112,6 +111,7 @@ class LeadParts:
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
         self.halts = Halts(opened, settings)
+        self._on_change: Callable[[Settings], None] = lambda _: None  # what the conversation does then
 
     def _records(self, account: Account) -> tuple[Journal, Former]:
         """The journal of this lead, and the conversation that those before it left, as far as it counts."""
@@ -132,15 +132,23 @@ class LeadParts:
         return TeamInbox(inbox, self.off_loop, self.journal, heard=self.plans.heard)
 
     def _supervisor(self) -> Supervisor:
-        first_key = self.stores.keys.first
-        given = handed_on(self.settings, self.catalogs, self.opened.run.digests, first_key)
         return Supervisor(
             self.background,
             LocalLauncher(),
-            given=given,
+            given=self._given(),
             link=self.sharing.link,
             restarts=self.settings.worker_restarts,
         )
+
+    def _given(self) -> dict[str, object]:
+        return handed_on(self.settings, self.catalogs, self.opened.run.digests, self.stores.keys.first)
+
+    def change(self, settings: Settings) -> None:
+        """Limits and prices are these for the lead, and for members that start from now on. Blocks."""
+        self.settings = settings
+        self.supervisor.given = self._given()
+        self.halts.limits = settings.limits("team")
+        self._on_change(settings)
 
     def conversation(self, *, on_text: Callable[[str], None], person: Box | None = None) -> Conversation:
         """The agent of the lead; a person who sits at it is one of its boxes. Raises CredentialsMissing."""
@@ -158,7 +166,7 @@ class LeadParts:
         subagents = self._subagents(mind, events, desk, extras)
         tooling = self._tooling(work, mind, news, extras=extras, jobs=jobs, subagents=subagents)
         pool = tooling.pool()
-        self.interrupt, self.compact = pool.interrupt, mind.compactor.ask
+        self.interrupt, self.compact, self._on_change = pool.interrupt, mind.compactor.ask, mind.change
         mind.agent = agent = Agent(
             model=mind.model,
             pool=pool,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,8 @@ from orchestrator.lead.opening import (
 )
 from orchestrator.lead.parts import LeadParts
 from orchestrator.lead.planned import ask_for_members, create_planned
+from orchestrator.lead.terms import Terms, propose
 from orchestrator.money import with_limits
-from orchestrator.proposal import Proposal
 from orchestrator.tasks_file import load_tasks
 from orchestrator.terminal.approvals import Approvals
 from orchestrator.terminal.at_terminal import AtTerminal
@@ -48,7 +49,6 @@ from workspace.sandbox.choice import choose, in_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from coordination.records import Member, Task
     from coordination.team_root import Team
     from harness.catalogs import Catalogs
     from harness.loop import Agent
@@ -256,7 +256,11 @@ class Session:
             self._console,
             self._stream,
             confirmation=Confirmation(
-                self._console, self._consent(), self._propose, self._parts.stores.events.record
+                self._console,
+                self._consent(),
+                partial(propose, self._parts),
+                self._parts.stores.events.record,
+                Terms(self._parts),
             ),
             can_wait=not self._options.no_input,
             talk=self._talk,
@@ -272,19 +276,6 @@ class Session:
         parts = self._parts
         approvals = Approvals(open_stores(self._opened.team, PERSON))
         return AtTerminal(self._opened.team, approvals, self._console, pulse=parts.pulse, off_loop=OffLoop())
-
-    def _propose(self, tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
-        return Proposal(
-            run=self._opened.run,
-            tasks=tasks,
-            members=members,
-            every_task=self._settings.every_task_checks,
-            max_workers=self._settings.max_workers,
-            sandbox=in_words(self._settings.sandbox, self._settings.sandbox_network),
-            repository=str(self._opened.team.repository),
-            roles=self._parts.catalogs.roles,
-            unseen_edits=self._opened.git.uncommitted(),
-        )
 
     def _write(self, text: str) -> None:
         """What the lead's model says, as it comes."""

@@ -13,7 +13,7 @@ from coordination.process import known_dead, this_process
 from orchestrator.proposal import Proposal, render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from coordination.records import Member, Task
     from coordination.stores import Stores
@@ -23,6 +23,7 @@ YES = frozenset({"y", "yes"})
 NO = frozenset({"n", "no", ""})  # nothing at all is what the end of input reads as
 WAITING_FOR_A_PERSON = 3
 QUESTION = "start this team?"
+CHANGES = "model …, price …, limit …"
 ASKED, ANSWERED = "team_asked", "team_answered"  # events around that question
 
 
@@ -69,12 +70,17 @@ class Confirmation:
         consent: Consent,
         propose: Callable[[Sequence[Task], Sequence[Member]], Proposal],
         record: Callable[..., object],
+        change: Callable[[str], Awaitable[Sequence[Member]]],
     ) -> None:
-        """`record` writes an event, so that other terminals can tell that the person is asked here."""
+        """`record` writes an event, so that other terminals can tell that the person is asked here.
+
+        `change` does what a line of the person says to the team that waits, or raises TeamError.
+        """
         self._console = console
         self._consent = consent
         self._propose = propose
         self._record = record
+        self._change = change
 
     async def ask(self, tasks: Sequence[Task], members: Sequence[Member], *, working: int = 0) -> int:
         """How many members there may be, those that work already among them.
@@ -96,7 +102,7 @@ class Confirmation:
         self._show(proposal)
         self._record(ASKED, members=len(members))
         try:
-            agreed = await self._number(len(members))
+            agreed = await self._number(tasks, members)
         finally:
             self._record(ANSWERED)
         return working + agreed if agreed else _as_it_is(working, "you did not say yes")
@@ -107,18 +113,23 @@ class Confirmation:
         else:
             self._console.say("\n" + render(proposal) + "\n")
 
-    async def _number(self, proposed: int) -> int:
+    async def _number(self, tasks: Sequence[Task], members: Sequence[Member]) -> int:
+        proposed = len(members)
         fewer = f"a smaller number than {proposed}, " if proposed > 1 else ""
-        question = f"{QUESTION} yes, {fewer}or no"
+        question = f"{QUESTION} yes, {fewer}no, or a change ({CHANGES})"
         while True:
-            answer = (await self._console.ask(question)).lower()
-            if answer in YES:
+            answer = await self._console.ask(question)
+            if answer.lower() in YES:
                 return proposed
-            if answer in NO:
+            if answer.lower() in NO:
                 return 0
             if answer.isdecimal() and 0 < int(answer) <= proposed:
                 return int(answer)
-            self._console.say(f"{answer!r} is no answer")
+            try:
+                members = await self._change(answer)
+            except TeamError as error:
+                self._console.say(str(error))
+            self._show(self._propose(tasks, members))
 
 
 def _as_it_is(working: int, why: str) -> int:

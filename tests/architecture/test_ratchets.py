@@ -55,12 +55,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A second machine joins over a shared mount: kinds of file systems, the profile and its log, a handshake of
 # two hosts (coordination/mounts, profile, handshake, joining), and who has joined (orchestrator/inspection).
 # What the system refuses is told in words by every verb.
+# What a person changes of a proposed team before it starts (orchestrator/lead/terms).
 PACKAGES = {
     "coordination": 9700,
-    "harness": 18100,
+    "harness": 18200,
     "workspace": 5100,
     "agent_worker": 2100,
-    "orchestrator": 10600,
+    "orchestrator": 10800,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

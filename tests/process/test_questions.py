@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from orchestrator.lead.outcome import ExitCode
 from tests.support.pty_command import PtyCommand
 
 if TYPE_CHECKING:
@@ -128,7 +129,9 @@ def test_s31_a_turn_woken_by_mail_asks_whoever_is_attached_and_is_refused_where_
     assert follow.signal(signal.SIGTERM).end().code
 
 
-def test_a_team_that_waits_for_a_yes_is_told_of_at_a_second_terminal(staged: Stages) -> None:
+def test_a_team_that_waits_for_a_yes_is_told_of_elsewhere_and_changed_before_it_starts(
+    staged: Stages,
+) -> None:
     stage = staged(ASKS_TO_WRITE)
     stage.init()
     (stage.place / "tasks.yaml").write_text(json.dumps([SET_A]), encoding="utf-8")
@@ -139,8 +142,14 @@ def test_a_team_that_waits_for_a_yes_is_told_of_at_a_second_terminal(staged: Sta
         waiting = stage.leadhand("approvals")
         assert (waiting.code, told in waiting.out) == (3, True)
         assert told in stage.leadhand("status").out
+        terminal.types("limit member.max_turns much\n")
+        terminal.wait("limits.member.max_turns must be a whole number from 1, not 'much'")
+        terminal.wait("start this team?", times=2)
+        terminal.types("limit member.max_turns 1\n")
+        terminal.wait("limits: member 1 turns")
         terminal.types("yes\n")
-        assert terminal.end() == 0
+        assert terminal.end() == ExitCode.LIMIT
+    assert stage.events("limit_reached", scope="member", who="worker-1~2")
     assert told not in stage.leadhand("status").out
 
 

@@ -165,6 +165,22 @@ async def test_calls_side_by_side_overshoot_no_further_than_one_alone(
 
 
 @pytest.mark.anyio
+async def test_limits_and_prices_can_be_changed_and_hold_for_what_was_used_before(
+    team: Team, clock: FakeClock
+) -> None:
+    budget = Budget(Settings(), team.directory, clock, bearer="lead~1", run=RUN)
+    model = budget.limit(FakeModel(says("a"), says("b")), lambda: "")
+    used(team, "lead~1", MILLION)
+    used(team, "bob~3", MILLION)
+    await model.reply(asks("go"), lambda _: None)
+    budget.change(Settings(prices=("big 3 15",), team_max_usd=6.1))
+    assert (await model.reply(asks("go"), lambda _: None)).text == "b"
+    budget.change(Settings(prices=("big 3 15",), team_max_usd=6.0))
+    with pytest.raises(LimitReached, match=r"limits\.team\.max_usd 6"):
+        await model.reply(asks("go"), lambda _: None)
+
+
+@pytest.mark.anyio
 async def test_minutes_count_from_the_begin_of_a_task_and_of_a_member(team: Team, clock: FakeClock) -> None:
     task = "task_1"
     settings = Settings(task_max_minutes=10, member_max_minutes=25)

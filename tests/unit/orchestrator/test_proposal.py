@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from coordination.records import Member, MemberState, Run
+from harness.limits import Limits
+from harness.prices import parse_price
 from harness.roles.catalog import RoleCatalog
 from harness.roles.role import Role
 from orchestrator.proposal import Proposal, render
@@ -28,6 +30,8 @@ def proposal(**changes: Any) -> Proposal:
         "repository": "/home/pat/shop",
         "roles": RoleCatalog(),
         "sandbox": "no sandbox",
+        "limits": {"task": Limits(turns=40), "member": Limits(), "team": Limits(tokens=10**6, usd=5.0)},
+        "prices": {"big-model": parse_price("big-model 3 15")[1], "other": None},
     }
     return Proposal(**{**fields, **changes})
 
@@ -54,6 +58,13 @@ def test_the_limits_say_where_the_work_goes_and_that_bash_is_real() -> None:
     assert "at most 4 members at a time; no sandbox" in text
 
 
+def test_limits_and_prices_that_are_in_force_are_shown() -> None:
+    lines = render(proposal()).splitlines()
+    assert "limits: task 40 turns; team 1,000,000 tokens, 5.0 usd" in lines
+    assert "USD per million tokens read and written: big-model 3 and 15, other unknown" in lines
+    assert "limits: none" in render(proposal(limits={}, prices={})).splitlines()
+
+
 def test_edits_that_the_team_does_not_see_are_named() -> None:
     assert "not committed" not in render(proposal())
     assert "because not committed: notes.txt, a.py" in render(proposal(unseen_edits=["notes.txt", "a.py"]))
@@ -71,7 +82,9 @@ def test_a_need_outside_the_proposal_is_shown_by_its_id() -> None:
 
 def test_programs_get_the_same_as_json() -> None:
     facts = json.loads(json.dumps(proposal(unseen_edits=["a.py"]).to_json()))
-    assert (facts["run"], facts["goal"], facts["limits"]) == (RUN.id, RUN.goal, {"max_workers": 4})
+    assert (facts["run"], facts["goal"], facts["limits"]["max_workers"]) == (RUN.id, RUN.goal, 4)
+    assert facts["limits"]["team"]["usd"] == 5.0
+    assert (facts["prices"]["big-model"]["output"], facts["prices"]["other"]) == (15.0, None)
     assert facts["tasks"][1] == {
         "id": SECOND.id,
         "subject": "Total baskets",

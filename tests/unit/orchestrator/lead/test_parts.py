@@ -20,6 +20,7 @@ from orchestrator.lead.lead import Lead
 from orchestrator.lead.opening import Opened
 from orchestrator.lead.outcome import ExitCode
 from orchestrator.lead.parts import LeadParts
+from orchestrator.lead.terms import Terms
 from orchestrator.terminal.confirmation import Confirmation, Consent
 from orchestrator.terminal.console import Stream
 from tests.support.console import ScriptedConsole
@@ -269,7 +270,7 @@ def lead(parts: LeadParts) -> Lead:
         parts,
         console,
         stream,
-        confirmation=Confirmation(console, Consent(), propose, parts.stores.events.record),
+        confirmation=Confirmation(console, Consent(), propose, parts.stores.events.record, Terms(parts)),
         can_wait=False,
     )
 

@@ -6,9 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from coordination.records import Member, MemberState, Run
 from harness.roles.catalog import RoleCatalog
+from orchestrator.lead.terms import NoSuchChange
 from orchestrator.proposal import Proposal
 from orchestrator.terminal.confirmation import (
     ANSWERED,
@@ -46,13 +48,22 @@ def propose(tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
         repository="/shop",
         roles=RoleCatalog(),
         sandbox="",
+        limits={},
+        prices={},
     )
+
+
+async def change(line: str) -> Sequence[Member]:
+    """Understands one change."""
+    if line != "model Big-1":
+        raise NoSuchChange(line=line)
+    return [replace(member, model="Big-1") for member in TEAM]
 
 
 async def agreed(console: ScriptedConsole, consent: Consent | None = None, *, working: int = 0) -> int:
     events: list[str] = []
     confirmation = Confirmation(
-        console, consent or Consent(), propose, lambda action, **_: events.append(action)
+        console, consent or Consent(), propose, lambda action, **_: events.append(action), change
     )
     try:
         return await confirmation.ask(TASKS, TEAM, working=working)
@@ -81,7 +92,17 @@ async def test_what_is_neither_yes_nor_no_is_asked_again(answer: str) -> None:
     console = ScriptedConsole(answer, "yes")
     assert await agreed(console) == 3
     assert len(console.asked) == 2
-    assert f"{answer!r} is no answer" in console.shown
+    first, complaint, again = console.shown
+    assert complaint.startswith(f"{answer!r} is no answer; a change is `model")
+    assert again == first
+
+
+async def test_a_change_is_shown_before_the_next_answer() -> None:
+    console = ScriptedConsole("model Big-1", "2")
+    assert await agreed(console) == 2
+    before, after = console.shown
+    assert "Big-1" not in before
+    assert after.count("Big-1") == len(TEAM)
 
 
 async def test_a_yes_beforehand_is_shown_and_not_asked_for() -> None:
