@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from coordination.mail.positions import CHECKPOINT_LINES
 from coordination.team_root import create_team
-from tests.support.mail_chaos import FOLLOWED, Chaos, Size, check, longest_without_checkpoint
+from tests.support.mail_chaos import FOLLOWED, Chaos, Size, check, has_its_checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,7 @@ def test_nothing_is_lost_doubled_torn_or_out_of_order_under_random_kills(tmp_pat
     chaos = Chaos(create_team(tmp_path, tmp_path), size, random.Random(1))
     chaos.run(patience_seconds=size.messages * 4.0)
     check(chaos.team, size)
-    assert all(longest_without_checkpoint(chaos.team, name) <= CHECKPOINT_LINES for name in size.recipients)
+    assert all(has_its_checkpoints(chaos.team, name) for name in size.recipients)
     assert chaos.kills > 0
     assert chaos.freezes > 0
     assert {process.exitcode for process in chaos.woken} <= {FOLLOWED, 0}

@@ -22,7 +22,7 @@ from coordination.mail.bearers import LEAD
 from coordination.mail.lines import Delivery, sender_name
 from coordination.mail.mailbox import Inbox
 from coordination.mail.outbox import Outbox
-from coordination.mail.positions import CHECKPOINT_KIND, DELIVERY_KIND, account_of
+from coordination.mail.positions import CHECKPOINT_KIND, DELIVERY_KIND, Positions, account_of
 from coordination.protocols import TermOver
 from coordination.roster import Roster, Superseded
 from coordination.team_root import open_team
@@ -313,12 +313,12 @@ def check(team: Team, size: Size) -> None:
         assert arrived == {sender: [text_of(sender, number) for number in numbers] for sender in senders}
 
 
-def longest_without_checkpoint(team: Team, name: str) -> int:
-    """Lines between two checkpoints of any journal of the name."""
-    longest = 0
-    for journal in chain(team, name):
+def has_its_checkpoints(team: Team, name: str) -> bool:
+    """No more lines stand between two checkpoints of a journal of the name than may, by what it has read."""
+    longest, journals = 0, chain(team, name)
+    for journal in journals:
         since = 0
         for line in journal:
             since = 0 if line["kind"] == CHECKPOINT_KIND else since + 1
             longest = max(longest, since)
-    return longest
+    return not Positions.fold(journals[-1]).checkpoint_due(longest - 1)
