@@ -46,13 +46,20 @@ class Planning:
     check_roles: Callable[[Sequence[str]], None] = lambda _: None  # raises for one that nobody can have
 
 
+def unproven_note(task: Task) -> str:
+    """What a row of the board says of completed work that no check proves; empty for all other."""
+    if task.status is not Status.COMPLETED or (task.result and task.result.verified):
+        return ""
+    return "merged unverified" if task.merged else "unverified"
+
+
 def one_line(task: Task) -> str:
     """A task as a row of the board."""
     notes = [f"owner {task.owner}"] if task.owner else []
     if task.blocked_by and not task.status.is_final:
         notes.append(f"blocked by {', '.join(task.blocked_by)}")
-    if task.status is Status.COMPLETED and task.result and not task.result.verified:
-        notes.append("unverified")
+    if unproven := unproven_note(task):
+        notes.append(unproven)
     if task.status is Status.FAILED and task.why:
         notes.append(task.why)
     return f"{task.id}  [{task.status}] {task.subject}" + (f"  ({'; '.join(notes)})" if notes else "")

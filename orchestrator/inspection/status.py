@@ -10,6 +10,7 @@ from coordination.liveness import read_beat
 from coordination.process import known_dead, this_process
 from coordination.protocols import PERSON, Kind
 from coordination.records import MemberState, Status
+from harness.tools.tasks import unproven_note
 from orchestrator.inspection.hosts import host_rows, hosts
 from orchestrator.inspection.pins import TAKE_UP, differences
 from orchestrator.lead.standing import lost, mergeable, redone
@@ -103,8 +104,7 @@ def _board(tasks: list[Task]) -> list[dict[str, Any]]:
             return f"blocked for ever by {dead[task.id]}"
         if task.id in merging:
             return "waits to be merged"
-        unproven = task.status is Status.COMPLETED and not (task.result and task.result.verified)
-        return "unverified" if unproven else ""
+        return unproven_note(task)
 
     return [
         {

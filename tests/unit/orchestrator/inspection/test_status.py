@@ -16,6 +16,7 @@ from coordination.protocols import Kind
 from coordination.records import TaskResult
 from coordination.stores import Stores, open_stores
 from coordination.tasks.drafts import TaskDraft
+from harness.tools.tasks import one_line
 from orchestrator.cli.main import main
 from orchestrator.inspection.status import render, status
 from orchestrator.terminal.confirmation import ANSWERED, ASKED
@@ -108,6 +109,16 @@ def test_a_completed_need_blocks_no_longer(team: Team, lead: Stores, run: Run, p
 def test_work_without_proof_is_unverified(team: Team, lead: Stores, run: Run, person: Stores) -> None:
     done(team, made(lead, run, "A"), comes_alive(team, "alice"), verified=False)
     assert "A (unverified)" in render(status(person))
+
+
+def test_work_that_a_person_merged_without_proof_says_both(
+    team: Team, lead: Stores, run: Run, person: Stores
+) -> None:
+    task = made(lead, run, "A")
+    done(team, task, comes_alive(team, "alice"), verified=False)
+    lead.tasks.record_merge(task.id, "c" * 40)
+    assert "A (merged unverified)" in render(status(person))
+    assert "merged unverified" in one_line(person.tasks.get(task.id))
 
 
 def test_a_task_behind_a_cancelled_one_is_blocked_for_ever(lead: Stores, run: Run, person: Stores) -> None:
