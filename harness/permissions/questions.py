@@ -71,6 +71,9 @@ class PersonAsked:
         if standing and standing.allow and not question.is_fresh:
             return Answer(allowed=True, reason="approved", text=standing.reason)
         if standing and not standing.allow:
+            self._stores.events.record(
+                "permission_denied_before", tool=question.tool, what=question.shown, answer=standing.id
+            )
             return Answer(
                 allowed=False,
                 reason="denied_before",

@@ -66,6 +66,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "security": "passes over {request}/{number}, which was forged or came too late: {why}",
     "permission_asked": "needs your word for {tool}: {what} ({request})",
     "permission_unasked": "needs your word, but nobody can be asked: {tool}: {what}",
+    "permission_denied_before": "may not call {tool}: {what}; your no stands (approvals forget {answer})",
     "permission_decided": "decides on {request} of {asker}: {verdict} {reason}",
     "model_waits": "waits {seconds} s for the model: {error}",
     "model_changed": "gets its replies from {model} now",
