@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coordination import layout
 from coordination.errors import TeamError
@@ -13,7 +13,7 @@ from coordination.process import known_dead, this_process
 from orchestrator.proposal import Proposal, render
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from coordination.records import Member, Task
     from coordination.stores import Stores
@@ -27,15 +27,29 @@ CHANGES = "model …, price …, limit …"
 ASKED, ANSWERED = "team_asked", "team_answered"  # events around that question
 
 
+class StartQuestion:
+    """Whether the lead asks the person at its terminal to start a team, as another terminal sees it."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._tail = EventTail(stores.team.directory)
+        self._last: dict[object, Mapping[str, Any]] = {}  # of these events, by lead
+
+    def members(self) -> int | None:
+        """How many members it asks about; None: it asks nothing."""
+        for event in self._tail.read_new():
+            if event.get("action") in {ASKED, ANSWERED}:
+                self._last[event.get("who")] = event
+        newest = self._stores.leadership.newest()
+        if newest is None or newest[1].ended or known_dead(newest[1].process, this_process()):
+            return None
+        last = self._last.get(layout.bearer("lead", newest[0]), {})
+        return int(last["members"]) if last.get("action") == ASKED else None
+
+
 def asked_at_terminal(stores: Stores) -> int | None:
     """How many members the lead asks the person about at its terminal; None: it asks nothing."""
-    newest = stores.leadership.newest()
-    if newest is None or newest[1].ended or known_dead(newest[1].process, this_process()):
-        return None
-    lead = layout.bearer("lead", newest[0])
-    events = EventTail(stores.team.directory).read_new()
-    around = [event for event in events if event.get("who") == lead and event["action"] in {ASKED, ANSWERED}]
-    return int(around[-1]["members"]) if around and around[-1]["action"] == ASKED else None
+    return StartQuestion(stores).members()
 
 
 def waits_there(members: int) -> str:

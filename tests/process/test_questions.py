@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestrator.lead.outcome import ExitCode
+from orchestrator.terminal.confirmation import ASKED
+from tests.support.people import leads
 from tests.support.pty_command import PtyCommand
 
 if TYPE_CHECKING:
@@ -73,6 +75,16 @@ def test_a_question_is_answered_from_a_second_process_and_work_goes_on(staged: S
     assert follow.signal(signal.SIGINT).end().code == 130
 
 
+def test_the_leads_question_whether_to_start_is_shown_to_whoever_follows(staged: Stages) -> None:
+    stage = staged(ASKS_TO_WRITE)
+    stage.init()
+    lead = leads(stage.stores.team)
+    follow = stage.start("approvals", "--follow")
+    lead.events.record(ASKED, members=3)
+    stage.wait(lambda: follow.said("proposed teammates: 3") == 1, "the question")
+    assert follow.signal(signal.SIGTERM).end().code
+
+
 def test_without_anybody_to_ask_a_run_ends_with_a_clear_refusal(staged: Stages) -> None:  # T117
     stage = staged(ASKS_TO_WRITE, LEADHAND_PERMISSIONS_ASK="write_file")
     ended = stage.start_tasks(SET_A, options=("--json", "--no-input")).end()
@@ -124,6 +136,7 @@ def test_s31_a_turn_woken_by_mail_asks_whoever_is_attached_and_is_refused_where_
     assert stage.until("tool_refused", who="lead~1", reason="denied")
     assert stage.leadhand("send", "lead", "greet the writer once more").code == 0
     assert stage.until("tool_refused", who="lead~1", reason="denied_before")
+    assert stage.events("permission_denied_before", tool="send_message")
     stage.let_go()
     assert run.end().code == 0
     assert follow.signal(signal.SIGTERM).end().code
