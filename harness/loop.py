@@ -221,7 +221,9 @@ class Agent:
     async def _ask(self, request: ModelRequest) -> Reply:
         tokens = self._compactor.reply_tokens(request.max_tokens)
         asked = replace(request, messages=self.messages, max_tokens=tokens)
-        return await self._model.reply(asked, self._on_text)
+        reply = await self._model.reply(asked, self._on_text)
+        self._on_text("\n")  # the words of the next one begin a line
+        return reply
 
     async def _is_over(self, reply: Reply, turn: Turn) -> bool:
         """Do what the reply asks for; True when no further model call follows from it."""

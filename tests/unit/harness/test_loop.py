@@ -257,7 +257,7 @@ async def test_text_is_handed_on_as_it_comes(team: Team) -> None:
     under = AgentUnderTest(team, FakeModel(says("hello")))
     under.agent._on_text = heard.append
     await under.agent.run(GO)
-    assert heard == ["hello"]
+    assert heard == ["hello", "\n"]
 
 
 def test_the_loop_loads_neither_sdk_nor_mcp() -> None:
