@@ -160,7 +160,8 @@ class Settings(
         metadata=entry(
             "merge.retry_seconds",
             number_above(0),
-            "How often a merge that was held up, as by a branch in use, is tried again.",
+            "How soon a merge that was held up, as by a branch in use, is tried again; the pause "
+            "doubles each time, up to sixteen times of that.",
             unit="s",
         ),
     )

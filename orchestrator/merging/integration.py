@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from workspace.merge_queue import MergeOutcome, MergeQueue, Work
 
 
+LONGEST_PAUSE = 16  # times the first pause before what is held up is tried again
+
+
 @dataclass(eq=False)
 class Waiting:
     """A task in the line, and what its checks said once `checked` is set."""
@@ -72,6 +75,7 @@ class Integration:
         self._clock = stores.team.clock
         self._retry_seconds = retry_seconds
         self._next_try = 0.0
+        self._pause_seconds = retry_seconds
         self._void_lines = 0  # in a row, because somebody else moved the branch
         self._queue = queue
         self._git = git
@@ -106,6 +110,7 @@ class Integration:
         tasks = mergeable(self._stores.tasks.all(self._run.id))
         fresh = [task for task in tasks if task.id not in self.held_up]
         if not fresh and tasks and self._clock.monotonic() >= self._next_try:
+            self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE * self._retry_seconds)
             fresh = tasks
         if not fresh:
             return []
@@ -157,6 +162,7 @@ class Integration:
                 assert_never(outcome)
         if not isinstance(outcome, Held):
             self.held_up.pop(task.id, None)
+            self._pause_seconds = self._retry_seconds
         return outcome
 
     def _outcome(self, waiting: Waiting) -> MergeOutcome | None:
@@ -176,7 +182,8 @@ class Integration:
         self._stores.events.record(action, task=task.id, subject=task.subject, commit=commit)
 
     def _hold(self, task: Task, why: str) -> None:
-        self._next_try = self._clock.monotonic() + self._retry_seconds
         if self.held_up.get(task.id) != why:
+            self._pause_seconds = self._retry_seconds
             self.held_up[task.id] = why
             self._stores.events.record("merge_held", task=task.id, subject=task.subject, why=why)
+        self._next_try = self._clock.monotonic() + self._pause_seconds

@@ -11,6 +11,7 @@ from coordination.protocols import TermOver
 from coordination.records import Status, TaskResult
 from coordination.tasks.drafts import TaskDraft
 from tests.support.bringing_back import Returns
+from tests.support.clock import FakeClock
 from tests.support.mail import leave
 from tests.support.people import claimant, stores_of
 
@@ -144,6 +145,33 @@ async def test_while_the_person_is_on_the_runs_branch_nothing_moves(returns: Ret
     await returns.bring_all_back()
     assert returns.lead.tasks.get(task.id).merged
     assert returns.integration.held_up == {}
+
+
+def test_what_is_held_up_is_tried_again_after_longer_and_longer_pauses(returns: Returns) -> None:
+    clock = FakeClock()
+    returns.take_lead(retry_seconds=10)
+    returns.integration._clock = clock
+
+    def tried() -> bool:
+        line = returns.integration.line_up()
+        for waiting in line:
+            returns.integration.settle(waiting)
+        return bool(line)
+
+    returns.work("a")
+    returns.repository.git("checkout", "--quiet", "-b", returns.run.branch)
+    returns.repository.remember()
+    assert tried()
+    for pause in (10, 20, 40, 80, 160, 160):
+        clock.advance(pause - 1)
+        assert not tried()
+        clock.advance(1)
+        assert tried()
+    other = returns.work("b")
+    assert tried()
+    assert other.id in returns.integration.held_up
+    clock.advance(10)
+    assert tried()
 
 
 async def test_two_leads_bring_the_same_work_back_once(returns: Returns) -> None:

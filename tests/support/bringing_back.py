@@ -55,7 +55,7 @@ class Returns:
         run = lead.runs.open("Goal", base=self.repository.head(), checks=CHECKS)
         return lead.runs.update(run.id, branch=f"leadhand/{run.id}")
 
-    def take_lead(self) -> None:
+    def take_lead(self, *, retry_seconds: float = 0) -> None:
         """The next term begins, as a lead begins it."""
         self.lead = leads(self.team)
         term = self.lead.leadership.present()
@@ -75,7 +75,7 @@ class Returns:
             self.git,
             run=self.run,
             proof=Proof(checks=self.checks),
-            retry_seconds=0,
+            retry_seconds=retry_seconds,
         )
 
     def _verifier(self, number: int) -> Verifier:
