@@ -11,7 +11,7 @@ from coordination.errors import TeamError
 from coordination.records import CheckResult, Status, Task, TaskResult
 from workspace.checks import passed
 from workspace.submodules import SubmoduleEmpty
-from workspace.tree_of_task import TreeOfTask
+from workspace.tree_of_task import TreeOfTask, is_bound
 from workspace.worktrees import NestedRepository
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Desk:
         Where it has none of its own, or a broken one, the member sits nowhere and has to `sit_down`.
         """
         self.task = task
-        if not self._tree_of.is_bound(task) or self.problem():
+        if not is_bound(self._store, task) or self.problem():
             self.leave()
         elif self._setup:
             self.variables = self._setup.variables(self.tree, task.id)

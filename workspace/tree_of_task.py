@@ -29,6 +29,13 @@ def tree_name(task: Task) -> str:
     return f"{task.id}-{task.token}"
 
 
+def is_bound(store: TaskStore, task: Task) -> bool:
+    """A tree was made for its present holder, in this life or a former one, not for one before."""
+    steps = [version.event for _, version in store.history(task.id)]
+    last = next((step for step in reversed(steps) if step in {Event.CLAIM, Event.BIND}), None)
+    return last == Event.BIND
+
+
 class TreeOfTask:
     """Makes the trees of tasks; an object belongs to one thread at a time."""
 
@@ -52,12 +59,6 @@ class TreeOfTask:
             with suppress(CannotCombine, UnknownCommit):  # it contradicts the newest state, or is gone
                 return self._trees.create(name, base=base, also=[*wanted, former], finished=False)
         return self._trees.create(name, base=base, also=wanted, finished=False)
-
-    def is_bound(self, task: Task) -> bool:
-        """A tree was made for its present holder, in this life or a former one, not for one before."""
-        steps = [version.event for _, version in self._store.history(task.id)]
-        last = next((step for step in reversed(steps) if step in {Event.CLAIM, Event.BIND}), None)
-        return last == Event.BIND
 
     def _unmerged_needs(self, task: Task) -> list[Task]:
         blockers = [self._store.get(blocker) for blocker in task.blocked_by]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -12,7 +12,7 @@ from coordination.process import UNKNOWN, known_dead, pid_namespace, this_proces
 from coordination.records import MemberState, Status
 from orchestrator.launchers.local import TEAMMATE
 from workspace.git import Git
-from workspace.tree_of_task import tree_name
+from workspace.tree_of_task import is_bound
 from workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from coordination.records import Member, Task
     from coordination.stores import Stores
+    from coordination.tasks.store import TaskStore
 
 _LIVING = {MemberState.ALIVE, MemberState.CLOSING}
 _START_SECONDS = 10.0  # a process may take so long to come onto the roster
@@ -28,13 +29,13 @@ _START_SECONDS = 10.0  # a process may take so long to come onto the roster
 def inspect_trees(stores: Stores) -> Iterator[Finding]:
     """Tasks in progress whose tree is not the one that was bound to them."""
     root = stores.team.root
-    bound = [task for task in stores.tasks.all() if _is_bound(task)]
+    bound = [task for task in stores.tasks.all() if _is_bound(stores.tasks, task)]
     git = Git(stores.team.repository) if bound else None
     for task in bound:
         where = task.worktree or ""
         trees = Worktrees(git, root, (root / where).parent) if git else None
         why = trees.lease_problem(root / where, task.base or "") if trees else None
-        if why:
+        if why and stores.tasks.get(task.id) == task:  # else its tree was taken away meanwhile
             yield error(
                 "tree_broken",
                 where,
@@ -44,11 +45,10 @@ def inspect_trees(stores: Stores) -> Iterator[Finding]:
             )
 
 
-def _is_bound(task: Task) -> bool:
-    """Whether the tree that the task names is that of its present lease, not of the one before."""
-    if task.status is not Status.IN_PROGRESS or task.worktree is None:
-        return False
-    return task.resumed_from is not None or PurePath(task.worktree).name == tree_name(task)
+def _is_bound(tasks: TaskStore, task: Task) -> bool:
+    """Whether the tree that the task names is that of its present holder, not of the one before."""
+    in_a_tree = task.status is Status.IN_PROGRESS and task.worktree is not None
+    return in_a_tree and is_bound(tasks, task)
 
 
 def inspect_processes(stores: Stores) -> Iterator[Finding]:

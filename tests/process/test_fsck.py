@@ -116,3 +116,10 @@ def test_the_tree_of_a_task_in_progress_is_the_one_bound_to_it(
     (broken,) = inspect_trees(stores)
     assert broken.code == "tree_broken"
     assert "branch other" in broken.what
+    stores.tasks.reclaim(task.id, task.token or 0, "alice is dead")
+    for holder in (Claimant(name="bob", incarnation=2), Claimant(name="bob", incarnation=4)):
+        if holder.incarnation == 2:
+            stores.tasks.claim(task.id, holder)
+        else:
+            stores.tasks.resume(task.id, holder, died=True)
+        assert list(inspect_trees(stores)) == [], "his own is not made yet"
