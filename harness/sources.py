@@ -19,16 +19,13 @@ class Sources:
         self, *boxes: Inbox, until_on: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
     ) -> None:
         """`until_on` returns once the agent may go on: a paused one takes nothing and calls no model."""
-        self.kinds: set[str] = set()  # of all that has arrived since whoever reads it last cleared it
         self._boxes = boxes
         self._until_on = until_on
 
     async def take(self) -> list[Incoming]:
         """What is new in any of them. Raises what they raise."""
         await self._until_on()
-        new = [item for box in self._boxes for item in await box.take()]
-        self.kinds |= {item.kind for item in new}
-        return new
+        return [item for box in self._boxes for item in await box.take()]
 
     async def settle(self) -> None:
         """What was taken is durable. Raises what they raise."""

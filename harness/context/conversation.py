@@ -8,6 +8,7 @@ from harness.context.edits import Edit, with_edits
 from harness.context.messages import (
     Block,
     Message,
+    call_ids,
     holds_image,
     is_blank,
     open_calls,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 REQUEST_KIND = "user"  # of the lines that have instruction rank
 TODO_TOOL = "todo_write"
 MAIL_KIND = "mail"  # of the lines that are deliveries
+WORDS_OF_HOST = frozenset({"continuation", "hook", "memory", "reminder"})  # kinds that begin no turn
 MARK_KIND = "mark"  # of those that say what a running call brings from elsewhere
 
 
@@ -40,6 +42,7 @@ class Conversation:
         self.has_images = False
         self.untrusted = ""  # what came into it that neither the team nor the person wrote; it stays
         self.brought = ""  # the same of the running calls, which the model has not seen yet
+        self.kinds: list[str] = []  # of all that had a word in the turn of the last messages
         self.recalled: list[str] = []  # ids of records of the memory that it holds
         self.marked: list[str] = []  # who sent mail from a conversation that holds such a thing
 
@@ -68,6 +71,8 @@ class Conversation:
                 self._weigh(line["content"])
             case kind:
                 text = line.get("text")
+                if text and kind not in WORDS_OF_HOST:
+                    self._note(kind)
                 self.recalled += line.get("records", ())
                 self._hear(text, is_request=REQUEST_KIND in {kind, line.get("rank")})
                 if kind == MAIL_KIND and text:
@@ -88,6 +93,13 @@ class Conversation:
                 self._withdraw(line["texts"])
             case "todos":
                 self.todos = list(line["todos"])
+
+    def _note(self, kind: str) -> None:
+        last = self.messages[-1] if self.messages else {"role": "user"}
+        if last["role"] == "assistant" and not call_ids(last):  # the turn before is over
+            self.kinds = []
+        if kind not in self.kinds:
+            self.kinds.append(kind)
 
     def _say(self, content: list[Block]) -> None:
         self.unanswered = []
@@ -121,6 +133,7 @@ class Conversation:
         self.requests = list(line.get("requests", ()))
         self.unanswered = list(line.get("unanswered", ()))
         self.untrusted, self.brought = str(line.get("untrusted", "")), ""
+        self.kinds = list(line.get("kinds", ()))
         self.recalled = list(line.get("recalled", ()))
         self.marked = list(line.get("marked", ()))
         self._weigh_all()
@@ -135,6 +148,7 @@ class Conversation:
             "todos",
             "rounds_without_todos",
             "untrusted",
+            "kinds",
             "recalled",
             "marked",
         )

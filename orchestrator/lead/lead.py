@@ -165,7 +165,6 @@ class Lead:
             await self._parts.pulse.wait(seen, REST_SECONDS)
 
     async def _turn(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
-        conversation.news.kinds = {item.kind for item in incoming}
         if self._talk:
             await self._talk.person.in_turn(partial(self._answer, conversation, incoming))
         else:

@@ -164,7 +164,7 @@ class LeadParts:
         news = Sources(*boxes, until_on=self._until_on)
         extras = self._extras(work)
         subagents = self._subagents(mind, events, desk, extras)
-        tooling = self._tooling(work, mind, news, extras=extras, jobs=jobs, subagents=subagents)
+        tooling = self._tooling(work, mind, extras=extras, jobs=jobs, subagents=subagents)
         pool = tooling.pool()
         self.interrupt, self.compact, self._on_change = pool.interrupt, mind.compactor.ask, mind.change
         mind.agent = agent = Agent(
@@ -256,7 +256,6 @@ class LeadParts:
         self,
         work: LeadWork,
         mind: LeadMind,
-        news: Sources,
         *,
         extras: Extras,
         jobs: Background,
@@ -270,7 +269,6 @@ class LeadParts:
             mind=mind,
             subagents=subagents,
             jobs=jobs,
-            news=news,
             make_tree=partial(self.grounds.make_tree, self.stores),
             extras=extras,
             off_loop=self.off_loop,

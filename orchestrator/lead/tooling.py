@@ -10,6 +10,7 @@ from coordination import layout
 from coordination.orders import ask_to_interrupt
 from coordination.schedule_rules import Rank
 from harness.assembly import Caller, mark_of, policy_of, result_limits, tool_context, workspace_tools
+from harness.context.conversation import REQUEST_KIND
 from harness.gates import LeaseGate
 from harness.hooks.gate import HookGate
 from harness.hooks.hook_set import HookSet, surroundings
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.stores import Stores
+    from harness.context.conversation import Conversation
     from harness.extras import Extras
     from harness.off_loop import OffLoop
     from harness.pulse import Pulse
     from harness.settings import Settings
-    from harness.sources import Sources
     from harness.subagents.subagents import Subagents
     from harness.tool import Tool, ToolContext
     from harness.tools.background import Background
@@ -58,7 +59,6 @@ class LeadTooling:
     mind: LeadMind
     subagents: Subagents
     jobs: Background  # commands that outlive a turn
-    news: Sources
     make_tree: Callable[[str, str], Path]
     extras: Extras  # skills and servers
     off_loop: OffLoop  # for the stores of the conversation
@@ -136,13 +136,18 @@ class LeadTooling:
             todo_write(self.mind.note_todos),
             *board_tools(stores.tasks, self.off_loop, self.work, run=lambda: run.id),
             *planning_tools(stores.tasks, self.off_loop, planning),
-            *schedule_tools(stores.schedule, self.off_loop, partial(_origin, self.news)),
+            *schedule_tools(stores.schedule, self.off_loop, self._origin),
             *lead_tools(stores.roster, self.off_loop, self.host),
             create_worktree(self.off_loop, self.make_tree),
             send_message(stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, stores)),
             task_tool(self.subagents),
             *self.extras.tools,
         ]
+
+    def _origin(self) -> tuple[Rank, str]:
+        agent = self.extras.agent()
+        assert agent
+        return origin_of(agent.conversation)
 
     def _person(self) -> PersonAsked:
         patience = Patience(
@@ -153,6 +158,11 @@ class LeadTooling:
         return PersonAsked(self.stores, off_loop=self.off_loop, pulse=self.pulse, patience=patience)
 
 
-def _origin(news: Sources) -> tuple[Rank, str]:
-    """Only what a turn makes that nobody but the person had a word in is the person's request."""
-    return (Rank.REQUEST if news.kinds <= {"user"} else Rank.DATA), ", ".join(sorted(news.kinds))
+def origin_of(conversation: Conversation) -> tuple[Rank, str]:
+    """What is made now is the person's request where nobody else had a word in it; then, who had one.
+
+    Neither in the turn, nor with text from elsewhere at any time before.
+    """
+    is_of_person = conversation.kinds == [REQUEST_KIND] and not conversation.tainted_by
+    words = [*sorted(conversation.kinds), conversation.tainted_by]
+    return (Rank.REQUEST if is_of_person else Rank.DATA), ", ".join(filter(None, words))
