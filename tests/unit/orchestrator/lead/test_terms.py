@@ -89,7 +89,7 @@ async def test_a_price_is_added_or_takes_the_place_of_the_one_there(parts: LeadP
         ("model zoe big", "there is no member zoe; known are: ana, ben"),
         ("model ana small", "a limit in USD needs the price of small"),
         ("price big three", "your answer: prices must be"),
-        ("limit team.max_usd much", "your answer: limits.team.max_usd must be a number above 0, not 'much'"),
+        ("limit team.max_usd much", 'your answer: limits.team.max_usd must be a number above 0, not "much"'),
         ("limit team.max_usd -1", "must be a number above 0"),
         ("limit team.max_money 3", "there is no setting limits.team.max_money; did you mean"),
         ("limit run.max_usd none", "there is no setting limits.run.max_usd"),
