@@ -9,6 +9,7 @@ import click
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from workspace.clearing.inventory import Tree
@@ -27,8 +28,9 @@ def worktrees(context: click.Context, *, as_json: bool, team_directory: Path | N
     if context.invoked_subcommand:
         context.obj = team_directory
         return
-    rows = [_row(tree, _removal(team_directory)) for tree in _removal(team_directory).inventory().all()]
-    show(rows, as_json, lambda: "\n".join(map(_line, rows)) or "no worktrees")
+    removal = _removal(team_directory)
+    rows = [_row(tree, removal) for tree in removal.inventory().all()]
+    show(rows, as_json, lambda: "\n".join(_lines(rows)) or "no worktrees")
 
 
 @worktrees.command("remove")
@@ -113,10 +115,16 @@ def _row(tree: Tree, removal: Removal) -> dict[str, Any]:
     }
 
 
-def _line(row: dict[str, Any]) -> str:
+def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    width = max((len(row["name"]) for row in rows), default=0)
+    return [_line(row, width) for row in rows]
+
+
+def _line(row: dict[str, Any], width: int) -> str:
     size = f"{row['bytes'] / 1e6:.1f} MB" if row["exists"] else "gone"
     what = f"{row['subject']} [{row['status']}]" if row["status"] else row["subject"] or "of no task"
-    return f"{row['name']}  {size:>9}  {what}" + (f"; kept: {row['why']}" if row["why"] else "; may go")
+    stays = f"kept: {row['why']}" if row["why"] else "may go"
+    return f"{_mark(row)}{row['name']:<{width}}  {size:>9}  {what}; {stays}"
 
 
 def _may_go(row: dict[str, Any], *, ignored: bool) -> bool:
@@ -146,7 +154,7 @@ def _groups(rows: list[dict[str, Any]], *, removed: bool) -> str:
     for title, group in titles.items():
         if group:
             size = sum(row["bytes"] for row in group) / 1e6
-            lines += [f"{title} ({size:.1f} MB):", *(f"  {_mark(row)}{_line(row)}" for row in group)]
+            lines += [f"{title} ({size:.1f} MB):", *(f"  {line}" for line in _lines(group))]
     if not lines:
         return "no worktrees"
     return "\n".join([*lines, *([] if removed else _hints(rows))])
