@@ -34,7 +34,9 @@ def send(*, name: str, text: str, interrupt: bool, team_directory: Path | None) 
         raise UsageError(detail="the message is empty; say something")
     message = stores.outbox.send(name, text)
     done = ", whose running tool is interrupted" if interrupt and ask_to_interrupt(stores, message) else ""
-    click.echo(f"written to {message.to}{done} ({message.id})")
+    is_read_later = message.to == LEAD and not stores.leadership.is_led()
+    later = "; nobody leads now: the next `leadhand run` or `resume` reads it" if is_read_later else ""
+    click.echo(f"written to {message.to}{done} ({message.id}){later}")
 
 
 @click.command()
@@ -53,8 +55,9 @@ def compact(*, name: str, focus: str, team_directory: Path | None) -> None:
     if name == LEAD and run and run.planned:
         raise UsageError(detail=f"no model leads {run.id}; name a teammate")
     if not ask_to_compact(stores, name, focus):
-        living = (each.name for each in stores.roster.all() if each.state is MemberState.ALIVE)
-        raise UsageError(detail=f"{name} is not running; running teammates are {', '.join(living) or 'none'}")
+        living = [each.name for each in stores.roster.all() if each.state is MemberState.ALIVE]
+        runs = f"running teammates are {', '.join(living)}" if living else "no teammate runs"
+        raise UsageError(detail=f"{name} is not running; {runs}")
     click.echo(f"{name} sums up its conversation before its next model call")
 
 
@@ -90,7 +93,7 @@ def pause(*, team_directory: Path | None) -> None:
     done = stores.pauses.say(paused=True)
     stores.events.record("paused")
     rests = "the team rests; `leadhand continue` lets it go on" if done else "the team rests already"
-    click.echo(rests if stores.runs.open_run() else f"no run is open: the next begins at rest. {rests}")
+    click.echo(rests if stores.runs.open_run() else f"{rests} (no run is open: the next one begins at rest)")
 
 
 @click.command("continue")

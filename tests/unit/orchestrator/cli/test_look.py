@@ -177,6 +177,6 @@ def test_a_slip_of_the_finger_starts_no_thousands_of_teammates(capsys: pytest.Ca
 def test_a_team_that_is_told_to_rest_before_there_is_a_run_says_so(
     team: Team, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert says(capsys, team, "pause").startswith("no run is open: the next begins at rest. the team rests;")
+    assert says(capsys, team, "pause").endswith("(no run is open: the next one begins at rest)\n")
     leads(team).runs.open("a goal", base="0" * 40)
     assert says(capsys, team, "pause") == "the team rests already\n"
