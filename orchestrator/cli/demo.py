@@ -14,7 +14,7 @@ def demo(*, remove: bool) -> int:
     from orchestrator.demo.demo import clean, run_demo
 
     if remove:
-        for place in clean(Path.cwd()):
-            click.echo(f"removed {place}")
+        removed = [f"removed {place}" for place in clean(Path.cwd())]
+        click.echo("\n".join(removed) or f"there is no demo in {Path.cwd()}")
         return 0
     return run_demo(Path.cwd())

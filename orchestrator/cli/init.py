@@ -38,7 +38,8 @@ def init(*, yes: bool, as_json: bool, team_directory: Path | None) -> None:
     written = wanted and (yes or (not as_json and _agreed())) and write_settings(team.root, proposed)
     why = _trust(team, written=written)
     facts = _facts(team, proposed, written=written) | {"trusted": why is None}
-    show(facts, as_json, lambda: _outcome(why, written=written, wanted=wanted))
+    if as_json or (outcome := _outcome(why, written=written, wanted=wanted)):
+        show(facts, as_json, lambda: outcome)
 
 
 def _trust(team: Team, *, written: bool) -> NotTrusted | None:
@@ -65,9 +66,10 @@ def _proposal(proposed: FirstSettings, *, is_there: bool) -> str:
     from orchestrator.first_settings import allow_text
 
     if not proposed.settings:
-        return (
-            "nothing is known of how this project is set up and tested; docs/worktrees.md shows what to write"
-        )
+        unknown = "nothing is known of how this project is set up and tested"
+        if is_there:
+            return f"leadhand.yaml is there and stays as it is; beyond it {unknown}"
+        return f"{unknown}; say what proves work in leadhand.yaml, as in `checks: {{tests: COMMAND}}`"
     title = (
         "leadhand.yaml is there and stays as it is; proposed would be:"
         if is_there

@@ -92,8 +92,9 @@ def _call(tool: str, text: str) -> dict[str, Any]:
         return {subject: text}
     try:
         call = json.loads(text)
-    except ValueError as error:
-        raise UsageError(detail=f"the arguments are no JSON object: {error}") from error
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise UsageError(detail=f"the arguments are no JSON object: look at {where}") from error
     assert isinstance(call, dict)
     return call
 

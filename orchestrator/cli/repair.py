@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from coordination.errors import TeamError
+from coordination.errors import TeamError, UsageError
 from orchestrator.cli.shared import (
     json_option,
     persons_stores,
@@ -123,6 +124,9 @@ def chaos(*, seed: int, minutes: float, as_json: bool) -> int:
     and nothing be left. The same seed draws the same accidents; whom they hit depends on the moment.
     """
     from orchestrator.chaos.chaos import run_chaos
+
+    if not math.isfinite(minutes):
+        raise UsageError(detail=f"--minutes takes a number of minutes, not {minutes}")
 
     def say(line: str) -> None:
         if not as_json:

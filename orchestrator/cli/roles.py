@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.shared import json_option, place_of, show, team_option
+from orchestrator.cli.shared import begin_of, json_option, place_of, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def _table(catalog: RoleCatalog) -> str:
     from harness.roles.catalog import PLACES
 
     lines = [
-        f"{role.name:<16} {role.model or 'as others':<20} {role.description[:100]} ({role.says_tools})"
+        f"{role.name:<16} {role.model or 'as others':<20} {begin_of(role.description)} ({role.says_tools})"
         for role in catalog.roles.values()
     ] or [f"no roles; a file in {' or '.join(PLACES)} describes one"]
     lines += [problem.at(reading.path) for reading in catalog.readings for problem in reading.problems]

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from coordination.records import Task
 
+DESCRIPTION_CHARACTERS = 100  # of a skill or role in a listing
 SUBJECT_CHARACTERS = 20  # of a subject that are shown however narrow the terminal is
 
 team_option = click.option(
@@ -58,6 +60,11 @@ def place_without_team(team_directory: Path | None) -> tuple[Path, Path]:
     """Root and repository that a team here would have."""
     here = layout.find_root(Path.cwd()) or Path.cwd()
     return team_directory or here, here
+
+
+def begin_of(text: str) -> str:
+    """So many of its words as a listing has room for."""
+    return shorten(text, DESCRIPTION_CHARACTERS, placeholder=" …")
 
 
 def fitted(task: Task, row: Callable[[Task], str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordination.errors import UsageError
-from orchestrator.cli.shared import json_option, place_of, show, team_option
+from orchestrator.cli.shared import begin_of, json_option, place_of, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +110,7 @@ def _table(catalog: Catalog, settings: Settings, *, with_tokens: bool) -> str:
     data = _list(catalog, settings)
     lines = [
         f"{row['name']:<24} {row['source']:<18}"
-        + (f" {row['tokens']:>6} tokens" if with_tokens else f" {row['description'][:100]}")
+        + (f" {row['tokens']:>6} tokens" if with_tokens else f" {begin_of(row['description'])}")
         for row in data["skills"]
     ] or ["no skills"]
     if with_tokens:

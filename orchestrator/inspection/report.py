@@ -169,7 +169,7 @@ def _by_member(report: Report) -> str:
     if not report.usage:
         return ""
     head = f"{'in':>10}{'cached':>10}{'written':>10}{'out':>8}{'USD':>9}"
-    rows = [f"  {'':<12}{'calls':>7}{head}  completed"]
+    rows = [f"  {'':<12}{'turns':>7}{head}  completed"]
     for name, used in report.usage.items():
         done = [
             task.subject for task in report.tasks if task.owner == name and task.status is Status.COMPLETED

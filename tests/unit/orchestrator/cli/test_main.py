@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestrator.cli.main import main
+from orchestrator.cli.shared import begin_of
 from tests.support.repository import Repository
 
 if TYPE_CHECKING:
@@ -60,3 +61,49 @@ def test_a_goal_that_cannot_be_read_is_told_with_the_reason(
         file.mkdir()
     assert why in refused(capsys, "run", "-f", str(file))
     assert "File name too long" in refused(capsys, "run", "-f", LONG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("chaos", "--minutes", "nan"), "--minutes takes a number of minutes"),
+        (("chaos", "--minutes", "inf"), "--minutes takes a number of minutes"),
+        (("policy", "explain", "bash", '{"command":'), "no JSON object: look at line 1, column 12"),
+    ],
+)
+def test_a_value_that_is_none_is_refused_in_words(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], why: str
+) -> None:
+    assert why in refused(capsys, *arguments)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_init_tells_a_repository_with_settings_from_one_without(
+    capsys: pytest.CaptureFixture[str], repository: Repository
+) -> None:
+    assert "say what proves work in leadhand.yaml" in said(capsys, "init")
+    repository.write({"leadhand.yaml": "checks: {tests: 'true'}\n"})
+    told = said(capsys, "init")
+    assert "leadhand.yaml is there and stays as it is" in told
+    assert "say what proves work" not in told
+
+
+def test_a_removal_of_demos_says_when_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no demo in" in said(capsys, "demo", "--clean")
+
+
+def test_the_log_of_the_lead_is_named_where_another_is_looked_for_in_vain(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said(capsys, "init")
+    assert refused(capsys, "logs", "nobody").endswith("known are lead")
+
+
+def test_a_listing_cuts_a_long_description_between_words() -> None:
+    assert begin_of("word " * 40) == "word " * 19 + "…"
