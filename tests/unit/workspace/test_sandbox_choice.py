@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.sandbox import needs_sandbox
-from workspace.sandbox.choice import choose
+from workspace.sandbox.choice import choose, in_words
 from workspace.sandbox.program import SandboxMissing, find_bubblewrap
+from workspace.sandbox.sandbox import BUBBLEWRAP, OFF
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +76,14 @@ def test_a_bubblewrap_that_does_not_work_here_is_none(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SandboxMissing, match="no permission to make a namespace"):
         find_bubblewrap(tmp_path / "repository")
+
+
+def test_a_person_is_told_what_commands_reach_and_whether_decisions_can_be_forged() -> None:
+    without = in_words(OFF, "all")
+    assert "no sandbox: commands of agents run as you" in without
+    assert "not forgery-proof (docs/threat-model.md)" in without
+    inside = {network: in_words(BUBBLEWRAP, network) for network in ("all", "setup", "none")}
+    assert inside["all"].endswith("with the network")
+    assert inside["setup"].endswith("without the network but for set-up")
+    assert inside["none"].endswith("without network")
+    assert all("bubblewrap" in says and "forgery-proof" not in says for says in inside.values())

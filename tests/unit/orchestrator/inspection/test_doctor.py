@@ -13,6 +13,9 @@ from harness.mcp.names import Origin
 from harness.mcp.seen import SeenByTeam
 from orchestrator.cli.repair import doctor
 from orchestrator.inspection.doctor import EXAMINATIONS, Place, State, _hosts, examine
+from tests.support.sandbox import needs_sandbox
+from workspace.sandbox.choice import in_words
+from workspace.sandbox.sandbox import BUBBLEWRAP, OFF
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,12 +70,23 @@ def test_a_model_with_a_key_and_a_price_has_nothing_to_tell(tmp_path: Path) -> N
 def test_commands_without_a_sandbox_are_worth_knowing_and_undecided_ones_a_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert [point.state for point in about("sandbox", tmp_path)] == [State.NOTE]
+    (point,) = about("sandbox", tmp_path)
+    assert (point.state, point.says) == (State.NOTE, in_words(OFF, "all"))
+    assert "install bubblewrap" in point.remedy
     monkeypatch.setenv("LEADHAND_SANDBOX", "auto")
     monkeypatch.setenv("PATH", str(tmp_path))
     (point,) = about("sandbox", tmp_path)
     assert point.state is State.FAULT
     assert "Install bubblewrap" in point.says
+
+
+@needs_sandbox
+def test_commands_in_the_sandbox_are_as_they_should_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEADHAND_SANDBOX", "auto")
+    (point,) = about("sandbox", tmp_path)
+    assert (point.state, point.says) == (State.OK, in_words(BUBBLEWRAP, "all"))
 
 
 def test_what_the_repository_adds_to_each_request_is_told(team: Team) -> None:
