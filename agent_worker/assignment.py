@@ -228,6 +228,7 @@ class Assignment:
         failed = [check.name for check in done.refused]
         verified = bool(task.result and task.result.verified)
         facts = {"task": task.id, "commit": task.commit or "", "verified": verified, "refused": failed}
+        facts |= {} if done.sandboxed is None else {"sandboxed": done.sandboxed}
         action = "completion_refused" if failed else "not_handed_in"
         if task.status is Status.COMPLETED:
             action = "completed"

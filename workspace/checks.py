@@ -75,6 +75,11 @@ class Verifier:
         self._runner = CommandRunner(stopping=stopping, confine=confine)
         self._setup = setup
 
+    @property
+    def is_confined(self) -> bool:
+        """True where checks run in a sandbox."""
+        return self._runner.is_confined
+
     def check_out(self, commit: str) -> Git:
         """Git on the tree, clean at the commit."""
         return check_out(self._git, self._tree, commit)

@@ -42,6 +42,7 @@ class CommandRunner:
         """`stopping` is asked many times a second while a command runs, from the thread that runs it."""
         self.stopping = stopping
         self._confine = confine
+        self.is_confined = confine is not unconfined
         self._clock = clock or SystemClock()
 
     def run(

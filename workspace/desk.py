@@ -84,6 +84,7 @@ class HandedIn:
 
     task: Task
     refused: tuple[CheckResult, ...] = ()  # the checks that failed; empty: completed
+    sandboxed: bool | None = None  # where its checks ran; None: none did
     now_ready: tuple[Task, ...] = ()
 
     def __str__(self) -> str:
@@ -237,13 +238,14 @@ class Desk:
         )
         red = tuple(check for check in checks if check.exit_code != 0)
         result = structs.replace(self._result(commit, text, usage, checks), untrusted=untrusted)
+        inside = self._verifier.is_confined if checks else None
         if red:
             self.task = self._store.refuse(task.id, task.token or 0, result)
-            return HandedIn(task=self.task, refused=red)
+            return HandedIn(task=self.task, refused=red, sandboxed=inside)
         self.task, now_ready = self._store.complete(
             task.id, task.token or 0, commit=commit, branch=kept_branch(task), result=result
         )
-        return HandedIn(task=self.task, now_ready=tuple(now_ready))
+        return HandedIn(task=self.task, now_ready=tuple(now_ready), sandboxed=inside)
 
     def not_handed_in(self, usage: Usage) -> HandedIn:
         """The member ended its turn without handing in: on record like a refusal by the checks."""

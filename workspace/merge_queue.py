@@ -142,6 +142,11 @@ class MergeQueue:
         self._base = base
         self._timeout_seconds = timeout_seconds
 
+    @property
+    def is_confined(self) -> bool:
+        """True where checks run in a sandbox."""
+        return all(verifier.is_confined for verifier in self._verifiers)
+
     def merge(self, work: Work) -> MergeOutcome:
         """The work is on the branch, or the outcome says why not. Safe to repeat after a crash at any point.
 

@@ -11,7 +11,7 @@ from coordination.tasks.rules import InvalidTransition
 from harness.permissions.protected import is_secret
 from orchestrator.inspection.story import held_up
 from orchestrator.lead.standing import redone
-from orchestrator.merging.outcomes import action_of, refusal, work_of
+from orchestrator.merging.outcomes import action_of, refusal, where_checked, work_of
 from workspace.git import Git
 from workspace.merge_queue import AlreadyThere, Held, Merged, MergeQueue
 from workspace.sandbox.sandbox import Sight
@@ -63,7 +63,8 @@ def merge_by_hand(stores: Stores, settings: Settings, task_id: str) -> dict[str,
         with suppress(InvalidTransition):  # the lead was faster
             stores.tasks.record_merge(task.id, outcome.commit)
             moved = {"task": task.id, "subject": task.subject, "commit": outcome.commit}
-            stores.events.record(action_of(task, outcome), **moved)
+            checked = where_checked(outcome, sandboxed=queue.is_confined)
+            stores.events.record(action_of(task, outcome), **moved, **checked)
         stores.tasks.refresh_views()
     return _told(task, run.branch, outcome)
 

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from coordination.errors import TeamError
 from orchestrator.lead.standing import mergeable
-from orchestrator.merging.outcomes import action_of, refusal, work_of
+from orchestrator.merging.outcomes import action_of, refusal, where_checked, work_of
 from orchestrator.merging.sending_back import send_back
 from orchestrator.merging.siblings import tell_siblings
 from workspace.merge_queue import (
@@ -145,15 +145,15 @@ class Integration:
         except TeamError as error:
             self._stores.check_term()
             outcome = Held(why=str(error))
-        task = waiting.task
+        task, checked = waiting.task, where_checked(outcome, sandboxed=self._queue.is_confined)
         match outcome:
             case Merged(commit=commit, files=files):
-                self._record_merge(task, outcome)
+                self._record_merge(task, outcome, **checked)
                 tell_siblings(self._stores, self._git, task, self._run, commit=commit, files=files)
             case AlreadyThere():
                 self._record_merge(task, outcome)
             case Conflict() | Unproven() | ChecksRed():
-                send_back(self._stores, task, refusal(outcome, self._run.branch))
+                send_back(self._stores, task, refusal(outcome, self._run.branch), **checked)
             case Held(why=why):
                 self._hold(task, why)
             case None:
@@ -176,10 +176,10 @@ class Integration:
             raise BranchKeepsMoving(branch=self._run.branch)
         return outcome
 
-    def _record_merge(self, task: Task, outcome: Merged | AlreadyThere) -> None:
+    def _record_merge(self, task: Task, outcome: Merged | AlreadyThere, **marks: bool) -> None:
         action, commit = action_of(task, outcome), outcome.commit
         self._stores.tasks.record_merge(task.id, commit)
-        self._stores.events.record(action, task=task.id, subject=task.subject, commit=commit)
+        self._stores.events.record(action, task=task.id, subject=task.subject, commit=commit, **marks)
 
     def _hold(self, task: Task, why: str) -> None:
         if self.held_up.get(task.id) != why:

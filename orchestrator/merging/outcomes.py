@@ -10,6 +10,7 @@ from workspace.merge_queue import AlreadyThere, ChecksRed, Conflict, Merged, Unp
 if TYPE_CHECKING:
     from coordination.records import Task
     from workspace.desk import Proof
+    from workspace.merge_queue import MergeOutcome
 
 _FAULTS = 5  # of a merge that is not proven, told in full
 _TAIL = 5  # lines of a failed check
@@ -30,6 +31,12 @@ def work_of(task: Task, proof: Proof, *, is_reviewed: bool = False) -> Work:
 def action_of(task: Task, outcome: Merged | AlreadyThere) -> str:
     """The event that tells of it: work that changed no file is not told as a merge."""
     return "changed_nothing" if isinstance(outcome, AlreadyThere) and task.commit == task.base else "merged"
+
+
+def where_checked(outcome: MergeOutcome | None, *, sandboxed: bool) -> dict[str, bool]:
+    """What the event of an outcome says of where its checks ran; nothing where none did."""
+    ran = isinstance(outcome, Merged | ChecksRed) and outcome.results
+    return {"sandboxed": sandboxed} if ran else {}
 
 
 def refusal(outcome: Conflict | Unproven | ChecksRed, branch: str) -> str:

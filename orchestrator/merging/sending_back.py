@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
 
 
-def send_back(stores: Stores, task: Task, why: str) -> Task:
+def send_back(stores: Stores, task: Task, why: str, **marks: bool) -> Task:
     """A new task stands on the board, to be done on the newest state; what needs the old one needs it too."""
     draft = TaskDraft(
         subject=task.subject,
@@ -32,7 +32,7 @@ def send_back(stores: Stores, task: Task, why: str) -> Task:
         max_attempts=task.max_attempts,
     )
     (again,) = stores.tasks.create([draft])
-    return _publish(stores, task, again, why)
+    return _publish(stores, task, again, why, **marks)
 
 
 def finish_sending_back(stores: Stores, run: str) -> None:
@@ -43,11 +43,11 @@ def finish_sending_back(stores: Stores, run: str) -> None:
             _publish(stores, tasks[again.redo_of], again, "an earlier lead had begun to")
 
 
-def _publish(stores: Stores, task: Task, again: Task, why: str) -> Task:
+def _publish(stores: Stores, task: Task, again: Task, why: str, **marks: bool) -> Task:
     for dependent in stores.tasks.dependents(task.id):
         if stores.tasks.get(dependent).status in {Status.HELD, Status.PENDING}:
             with suppress(NotUnclaimed):  # claimed since we looked: its tree has the commit itself
                 stores.tasks.add_edges(dependent, [again.id])
     stores.tasks.publish([again.id])
-    stores.events.record("sent_back", task=task.id, subject=task.subject, why=why, again=again.id)
+    stores.events.record("sent_back", task=task.id, subject=task.subject, why=why, again=again.id, **marks)
     return again

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.sandbox import needs_sandbox
+from workspace.sandbox.choice import in_words
+from workspace.sandbox.sandbox import OFF
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -54,6 +56,7 @@ def test_a_team_works_inside_and_its_commits_come_out(staged: Stages) -> None:
     stage.person.git("fsck", "--strict")
     assert {event["sandboxed"] for event in stage.events("tool_ran", tool="bash")} == {True}
     assert {event["sandboxed"] for event in stage.events("background_started")} == {True}
+    assert [stage.events(action)[0]["sandboxed"] for action in ("completed", "merged")] == [True, True]
     assert {event["sandbox"] for event in (*stage.events("leads"), *stage.events("alive"))} == {"bwrap"}
     journal = "".join(map(str, stage.journal(stage.events("claimed")[0]["who"])))
     assert "no-key-but-secret" not in journal
@@ -84,9 +87,11 @@ def test_the_person_may_let_commands_run_without_a_sandbox(staged: Stages) -> No
     config.write_text("sandbox: off\n", encoding="utf-8")
     stage = staged(DOES_IT)
     del stage.environment["LEADHAND_SANDBOX"]
-    ended = stage.start_tasks(SET_A, options=("--json", "--no-input")).end()
+    ended = stage.start_tasks(SET_A, options=("--no-input",)).end()
     assert ended.code == 0, ended
+    assert ended.out.count(in_words(OFF, "all")) == 2  # in the banner, and beside the proposed team
     assert {event["sandboxed"] for event in stage.events("tool_ran", tool="bash")} == {False}
+    assert [stage.events(action)[0]["sandboxed"] for action in ("completed", "merged")] == [False, False]
 
 
 def test_a_repository_does_not_take_its_own_commands_out_of_the_sandbox(staged: Stages) -> None:
