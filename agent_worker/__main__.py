@@ -8,6 +8,7 @@ import logging
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from agent_worker.compose import Teammate
 from coordination.concealment import conceal
 from coordination.errors import TeamError
 from coordination.joining import agree_on_profile
+from coordination.leadership import Leadership
 from coordination.process import known_dead, this_process
 from coordination.records import BY_HAND, MemberState
 from coordination.roster import GONE, Roster
@@ -54,6 +56,27 @@ class OtherDigests(TeamError):
 
     name: str
     says = "the roster entry of {name} names other files than its lead handed on; start the team again"
+
+
+@dataclass(eq=False)
+class OtherVersion(TeamError):
+    """The lead of the team is another leadhand than this process."""
+
+    lead: str
+    own: str
+    says = (
+        "the lead of this team is leadhand {lead} and this is {own}; install that one here "
+        "(pipx install --force leadhand=={lead}), or start the team again with {own}"
+    )
+
+
+@dataclass(eq=False)
+class LeadGone(TeamError):
+    """The lead that started this process died in that very moment."""
+
+    says = (
+        "the lead that started this process ended before it had handed anything on; the next lead starts anew"
+    )
 
 
 @dataclass(eq=False)
@@ -121,6 +144,23 @@ def _digests(team: Team, settings: Settings) -> dict[str, str]:
     return run.digests if run else catalogs.pin(team.directory)
 
 
+def _check_version(team: Team) -> None:
+    """Who works under a lead is of its version, or the two might not mean the same. Raises OtherVersion."""
+    newest, own = Leadership(team).newest(), version("leadhand")
+    if newest and not newest[1].ended and newest[1].version not in {"", own}:
+        raise OtherVersion(lead=newest[1].version, own=own)
+
+
+def _given() -> dict[str, Any]:
+    """What the lead hands on through standard input. Raises LeadGone."""
+    text = sys.stdin.read()
+    try:
+        given: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise LeadGone from error
+    return given
+
+
 def _check_digests(member: Member, settings: Settings, given: Mapping[str, Any] | None) -> None:
     """A member that its lead started has the files and the policy of its lead. Raises OtherDigests."""
     if given and member.digests != given["digests"]:
@@ -179,8 +219,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _log_to_stderr()
     code = USAGE
     try:
-        given = json.load(sys.stdin) if options.given_on_stdin else None
+        given = _given() if options.given_on_stdin else None
         team = open_team(options.team.resolve())
+        _check_version(team)
         agree_on_profile(team)
         settings = settings_from(given["settings"]) if given else load_settings(team.root)
         settings = replace(settings, sandbox=choose(settings.sandbox, team.repository))

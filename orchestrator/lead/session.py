@@ -195,6 +195,7 @@ class Session:
         self._announce("leads again")
         run, stores = self._opened.run, self._opened.stores
         self._parts.sweep.look()  # who died with the earlier lead is not taken for a member
+        self._parts.background.tasks.repair()  # what it published in its last moment is found at once
         if run.planned:
             return self._finish(anyio.run(self._without_model))
         questions = [

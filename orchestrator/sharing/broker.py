@@ -125,7 +125,10 @@ def main() -> None:
     parser.add_argument("--team", type=Path, required=True, help="the team root")
     parser.add_argument("--control", type=int, required=True, help="descriptor of the socket to the lead")
     options = parser.parse_args()
-    given = json.load(sys.stdin)
+    try:
+        given = json.load(sys.stdin)
+    except ValueError:  # the lead died in this very moment, so nobody asks for servers
+        return
     control = socket.socket(fileno=options.control)
     os.set_inheritable(options.control, False)  # no server has a say here
     anyio.run(serve, given, open_team(options.team).directory, control)

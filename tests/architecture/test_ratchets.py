@@ -60,7 +60,7 @@ PACKAGES = {
     "coordination": 9700,
     "harness": 18200,
     "workspace": 5100,
-    "agent_worker": 2100,
+    "agent_worker": 2150,
     "orchestrator": 10800,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from coordination.records import MemberState, Status
+from coordination.leadership import Leadership
+from coordination.process import this_process
+from coordination.records import MemberState, Status, Term
 from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import open_team
 from orchestrator.launchers.local import teammate_command
@@ -54,8 +56,8 @@ def launched(stage: Stage, member: Member) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=stage.environment, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("step", ["recorded", "launched", "alive"])
-def test_a_lead_killed_at_any_step_of_a_spawn_leaves_no_ghost(staged: Stages, step: str) -> None:
+@pytest.mark.parametrize("step", ["launched", "alive"])
+def test_a_member_that_a_dead_lead_launched_comes_late_or_stays(staged: Stages, step: str) -> None:
     stage = staged(SETS_A)
     member = dead_lead(stage).roster.start("ana", model="scripted")
     worker = launched(stage, member) if step == "alive" else None
@@ -87,6 +89,17 @@ def test_a_member_whose_model_hangs_is_stopped_and_its_task_is_free_again(staged
     assert stage.task("set a").attempts == 0
     assert run.signal(signal.SIGINT).end().code == 130
     assert stage.living() == []
+
+
+def test_a_member_of_another_version_than_its_lead_is_refused(staged: Stages) -> None:
+    stage = staged(SETS_A)
+    stage.init()
+    other = Term(process=this_process(), version="9.9.9")
+    Leadership(open_team(stage.root))._log.commit(lambda *_: other.to_json())
+    refused = stage.leadhand("worker", "--name", "ana")
+    assert "the lead of this team is leadhand 9.9.9" in refused.complaint
+    assert "pipx install --force leadhand==9.9.9" in refused.complaint
+    assert (refused.code, stage.stores.roster.all()) == (2, [])
 
 
 def test_members_by_hand_count_for_the_limit_and_names_differ_in_more_than_case(staged: Stages) -> None:

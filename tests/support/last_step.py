@@ -6,20 +6,56 @@ import os
 import signal
 import subprocess  # noqa: TID251 - the process that dies
 import sys
+from typing import Any
 
-# What changes something outside: files, directories, links, processes.
-_STEPS = """
-import os, signal, sys
-left = int(sys.argv.pop(1))
-def watch(event, arguments):
-    global left
-    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-    if writes or event in {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink",
-                           "os.truncate", "subprocess.Popen"}:
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+_COUNTS = """
+import sys
+from tests.support.last_step import LastStep
+begin = LastStep(int(sys.argv.pop(1))).begin
 """
+_CHANGES = frozenset(
+    {
+        "os.mkdir",
+        "os.rename",
+        "os.remove",
+        "os.rmdir",
+        "os.link",
+        "os.symlink",
+        "os.truncate",
+        "subprocess.Popen",
+    }
+)
+
+
+class LastStep:
+    """Once it has begun, files, directories, links and processes are steps; the process dies before one."""
+
+    def __init__(self, step: int) -> None:
+        """Steps count from 0."""
+        self._left = step
+        self._counts = False
+        sys.addaudithook(self._watch)
+
+    def begin(self) -> None:
+        """Steps count from now on."""
+        self._counts = True
+
+    def end(self) -> None:
+        """What comes now is no step."""
+        self._counts = False
+
+    def step(self) -> None:
+        """One more step, or the last."""
+        self._left -= 1
+        if self._left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _watch(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self._counts:
+            return
+        flags = arguments[2] if event == "open" else 0
+        if event in _CHANGES or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)):
+            self.step()
 
 
 def dies_at(step: int, code: str, *arguments: str) -> bool:
@@ -27,9 +63,9 @@ def dies_at(step: int, code: str, *arguments: str) -> bool:
 
     It says `begin()` where its steps begin to count.
     """
-    script = f"{_STEPS}\ndef begin():\n    sys.addaudithook(watch)\n{code}"
+    counted = f"{_COUNTS}\n{code}"
     ended = subprocess.run(
-        [sys.executable, "-c", script, str(step), *arguments],
+        [sys.executable, "-c", counted, str(step), *arguments],
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
