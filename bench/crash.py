@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from bench.mailbox import Sqlite
+from bench.boxes import Sqlite
 from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination.team_root import create_team
 from tests.support import claim_chaos, mail_chaos

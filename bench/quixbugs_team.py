@@ -9,8 +9,6 @@ from the team's directory and printed as one JSON object; the exit code is 1 whe
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import itertools
 import json
 import os
@@ -18,18 +16,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
+from bench.checkouts import copy_content, git, processes_of, tell, write
+from bench.quixbugs_rules import PLANTED, Kind, rules_for
 from coordination.protocols import PERSON
 from coordination.records import Status, Task
 from coordination.stores import Stores, open_stores
@@ -43,32 +40,6 @@ MOST_SECONDS = 1800.0
 TEAM_FAILED = 1  # exit code of `leadhand run` when tasks have failed
 TIMED_OUT = "Timeout (>"  # what pytest-timeout says
 IGNORED = "__pycache__/\n.pytest_cache/\n"
-
-
-class Kind(StrEnum):
-    """What the model does with a program."""
-
-    MENDED = "mended"  # the corrected version at once
-    WRONG = "wrong_fix"  # a wrong version, then the corrected one
-    FALSE_DONE = "false_done"  # nothing, called done until the task has failed
-    ENDLESS = "endless_loop"  # a version that never ends, then the corrected one
-
-
-# The one that only the time limit of a whole check ends comes first, so that others work meanwhile.
-# The slowest case of levenshtein comes near its limit even when right, so it is one that has to fail anyway.
-PLANTED = {
-    "detect_cycle": Kind.ENDLESS,
-    "levenshtein": Kind.FALSE_DONE,
-    "gcd": Kind.WRONG,
-    "is_valid_parenthesization": Kind.ENDLESS,
-    "max_sublist_sum": Kind.FALSE_DONE,
-    "bucketsort": Kind.WRONG,
-}
-WRONG_VERSION = "def {program}(*_):\n    return None\n"
-ENDLESS_VERSIONS = {
-    "is_valid_parenthesization": "def {program}(*_):\n    while True:\n        pass\n",  # --timeout ends it
-    "detect_cycle": "while True:\n    pass\n",  # at import, where only the check's own time limit helps
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,53 +187,6 @@ class Bench:
         self.faults += [f"not as planted: {outcome}" for outcome in outcomes if not outcome.is_as_planted]
 
 
-def rules_for(programs: dict[str, Kind]) -> list[dict[str, Any]]:
-    """What the model answers: read, change, hand in; and once more when the checks refuse."""
-    rules: list[dict[str, Any]] = []
-    rules += [write_rule(program, WRONG_VERSION) for program in of_kind(programs, Kind.WRONG)]
-    rules += [write_rule(program, ENDLESS_VERSIONS[program]) for program in of_kind(programs, Kind.ENDLESS)]
-    stubborn = "|".join(of_kind(programs, Kind.FALSE_DONE))
-    if stubborn:
-        task = rf"Mend (?P<program>{stubborn})\b"
-        rules += [
-            rule("give up", task, "That is all I can do.", last_result=r"\(0 more tries\)"),
-            hand_in(task, tools_called="read_file$"),
-            hand_in(task, last_result="checks_failed"),
-        ]
-    any_program = r"Mend (?P<program>\w+)"
-    source, target = "correct_python_programs/${program}.py", "python_programs/${program}.py"
-    copy = {"bash": {"command": f"cp {source} {target}"}}
-    return [
-        rule("read", any_program, "I look at it.", {"read_file": {"path": target}}, tools_called="^$"),
-        *rules,
-        rule("mend", any_program, "I see.", copy, tools_called="read_file$"),
-        rule("mend after all", any_program, "I see.", copy, last_result="checks_failed"),
-        hand_in(any_program, tools_called="(bash|write_file)$"),
-        {"name": "finish", "when": {"system": "role=teammate"}, "say": "Done."},
-    ]
-
-
-def of_kind(programs: dict[str, Kind], kind: Kind) -> list[str]:
-    return [program for program, its in programs.items() if its is kind]
-
-
-def write_rule(program: str, version: str) -> dict[str, Any]:
-    call = {
-        "write_file": {"path": f"python_programs/{program}.py", "content": version.format(program=program)}
-    }
-    return rule(f"spoil {program}", rf"Mend {program}\b", "I rewrite it.", call, tools_called="^read_file$")
-
-
-def hand_in(task: str, **when: str) -> dict[str, Any]:
-    call = {"complete_task": {"summary": "${program} does what its tests say."}}
-    return rule("hand in", task, "That was it.", call, **when)
-
-
-def rule(name: str, task: str, say: str, call: dict[str, Any] | None = None, **when: str) -> dict[str, Any]:
-    seen = {"system": "role=teammate", "last_user": task, **when}
-    return {"name": name, "when": seen, "say": say, **({"call": call} if call else {})}
-
-
 def checks(version: Task) -> tuple[Any, ...]:
     return version.result.checks if version.result else ()
 
@@ -273,50 +197,6 @@ def red(exit_code: int | None) -> bool:
 
 def is_slow(version: Task) -> bool:
     return any(check.exit_code is None or TIMED_OUT in check.output for check in checks(version))
-
-
-def tell(event: dict[str, Any]) -> None:
-    """Progress on stderr, where a person may look at it."""
-    if event["action"] in {"merged", "completion_refused", "member_lost", "sent_back", "take_failed", "said"}:
-        facts = {key: event[key] for key in ("who", "subject", "why", "error", "text") if event.get(key)}
-        print(event["action"], *facts.values(), file=sys.stderr)
-
-
-def processes_of(repository: Path) -> list[int]:
-    """Processes that name the repository in their command or work in it."""
-    left = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if str(repository) in " ".join(process.cmdline()) or repository in Path(process.cwd()).parents:
-                left.append(process.pid)
-    return left
-
-
-def write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def git(place: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=bench", "-c", "user.email=bench@leadhand.invalid"]
-    ended = subprocess.run(
-        ["git", *identity, *arguments], cwd=place, check=True, stdout=subprocess.PIPE, text=True
-    )
-    return ended.stdout.strip()
-
-
-def copy_content(source: Path, target: Path) -> None:
-    """The files that git tracks in a checkout as they are now, or those of a git directory's HEAD."""
-    if (source / ".git").exists():
-        for name in git(source, "ls-files", "-z").split("\0"):
-            if name and (source / name).is_file():
-                (target / name).parent.mkdir(parents=True, exist_ok=True)
-                (target / name).write_bytes((source / name).read_bytes())
-        return
-    archive = subprocess.run(
-        ["git", "--git-dir", str(source), "archive", "--format=tar", "HEAD"], check=True, capture_output=True
-    )
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(target, filter="data")
 
 
 def programs_of(place: Path, most: int | None) -> list[str]:

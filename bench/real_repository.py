@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from bench.quixbugs_team import git, processes_of, tell
+from bench.checkouts import git, processes_of, tell
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from coordination.team_root import open_team

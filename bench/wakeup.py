@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from bench.mailbox import Leadhand
+from bench.boxes import Leadhand
 from bench.side_by_side import Bench, Goal, broken, scratch
 from coordination import layout
 from coordination.leadership import Leadership
