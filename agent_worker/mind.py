@@ -10,6 +10,7 @@ from coordination import layout
 from coordination.records import MemberState
 from harness.assembly import agent_settings, make_compactor, make_model
 from harness.budget import Budget
+from harness.context.time_told import TimeTold
 from harness.loop import Agent
 from harness.memory.assemble import make_memory
 from harness.memory.keeper import Rememberer
@@ -119,6 +120,7 @@ class Mind:
             stopping=stopping,
         )
         self._agent.memory = self._memory()
+        self._agent.time = TimeTold(self._stores.team.clock)
         return self._agent
 
     def _memory(self) -> MemoryKeeper:

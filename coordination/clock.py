@@ -54,6 +54,11 @@ def _moved(clocks: Path) -> timedelta:
         return timedelta()
 
 
+def local(when: datetime) -> str:
+    """The time here, for people and models: `Monday 2026-11-30 03:18 CET (+0100)`."""
+    return f"{when.astimezone():%A %Y-%m-%d %H:%M %Z (%z)}"
+
+
 def iso(when: datetime) -> str:
     """ISO 8601 in UTC with milliseconds: `2026-11-30T02:18:05.123Z`."""
     return f"{when.astimezone(UTC).isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"

@@ -12,6 +12,7 @@ from coordination.usage import Usage
 from harness.context.conversation import MARK_KIND, Conversation
 from harness.context.messages import open_calls, unknown_outcomes
 from harness.context.reminder import cut_off, with_results
+from harness.context.time_told import TimeTold
 from harness.limits import LimitReached
 from harness.model import Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
 from harness.turn import Ended, Turn, TurnOutcome
@@ -119,6 +120,7 @@ class Agent:
         self.stopping = stopping
         self.hooks: TurnHooks | None = None  # of the person, around its turns
         self.memory: MemoryKeeper | None = None  # of the team
+        self.time = TimeTold()  # with a clock where the model is to know it
         self.cost: RequestCost | None = None  # of what stands before the conversation
         self.conversation = conversation or Conversation()
 
@@ -136,6 +138,7 @@ class Agent:
 
     async def begin(self, why: str, *, about: str = "") -> None:
         """A new conversation: the model remembers nothing of the one before but mail not yet answered."""
+        self.time.forget()
         left = self.conversation.unanswered
         put_back = [{"role": "user", "content": [{"type": "text", "text": text} for text in left]}]
         kept = {"messages": put_back, "unanswered": left} if left else {}
@@ -197,6 +200,7 @@ class Agent:
     async def _without_reply(self, turn: Turn, error: NoReply) -> TurnOutcome:
         """What was only injected comes again another time; the rest stays for the next turn."""
         if texts := await self._inbox.put_back():
+            self.time.forget()
             await self._write([("withdrawn", {"texts": texts})])
         if isinstance(error, LimitReached):
             self._events.record("limit_reached", scope=error.scope, limit=error.what)
@@ -275,8 +279,8 @@ class Agent:
     async def _take_in(self, incoming: Sequence[Incoming]) -> None:
         if incoming:
             recalled = await self.memory.recall(incoming, self.conversation) if self.memory else []
-            items = [*incoming, *recalled]
-            await self._write([(item.kind, {"text": item.text, **item.journal}) for item in items])
+            items = [(item.kind, {"text": item.text, **item.journal}) for item in (*incoming, *recalled)]
+            await self._write([*self.time.news(), *items])
             await self._inbox.settle()
 
     async def _close_open_calls(self) -> None:

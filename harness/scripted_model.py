@@ -42,6 +42,7 @@ STATUS_OF_FAULT = {
     Fault.BROKEN: 500,
     Fault.OVERLOADED: 529,
 }
+WORDS_OF_HOST = ("<reminder>", "<time>")  # how they begin; no rule is about them
 SHOWN_CHARACTERS = 600  # of each thing seen, when no rule fits
 
 
@@ -197,7 +198,7 @@ def what_is_seen(system: str, messages: list[dict[str, Any]]) -> dict[str, str]:
             continue
         last_results = [_text_of(block) for block in blocks if block.get("type") == "tool_result"]
         all_results += last_results
-        said = (text for text in _texts(blocks) if not text.startswith("<reminder>"))
+        said = (text for text in _texts(blocks) if not text.startswith(WORDS_OF_HOST))
         last_user = "\n".join(said) or last_user
     return {
         "system": system,

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 REQUEST_KIND = "user"  # of the lines that have instruction rank
 TODO_TOOL = "todo_write"
 MAIL_KIND = "mail"  # of the lines that are deliveries
-WORDS_OF_HOST = frozenset({"continuation", "hook", "memory", "reminder"})  # kinds that begin no turn
+TIME_KIND, TIME_TEXT = "time", "<time>{}</time>"  # of what tells when the rest arrived
+WORDS_OF_HOST = frozenset({"continuation", "hook", "memory", "reminder", TIME_KIND})  # they begin no turn
 MARK_KIND = "mark"  # of those that say what a running call brings from elsewhere
 
 
@@ -173,11 +174,12 @@ class Conversation:
             self.requests.append(text)
 
     def _withdraw(self, texts: list[str]) -> None:
-        """The texts, to which no model replied, are gone; so is the last message if it held nothing else."""
+        """The texts, to which no model replied, are gone; so is the last message if it held little else."""
         self.requests = [request for request in self.requests if request not in texts]
         if not self.messages or self.messages[-1]["role"] != "user":
             return
         kept = [block for block in self.messages[-1]["content"] if block.get("text") not in texts]
+        kept = [] if all(map(_tells_time, kept)) else kept
         self.messages = (
             [*self.messages[:-1], {**self.messages[-1], "content": kept}] if kept else self.messages[:-1]
         )
@@ -212,6 +214,10 @@ class Conversation:
         self.characters, self.has_images = 0, False
         for message in self.messages:
             self._weigh(message["content"])
+
+
+def _tells_time(block: Block) -> bool:
+    return str(block.get("text", "")).startswith(TIME_TEXT.partition("{")[0])
 
 
 def history(lines: Iterable[dict[str, Any]]) -> list[Message]:

@@ -18,6 +18,7 @@ from harness.assembly import agent_settings
 from harness.catalogs import pinned_catalogs
 from harness.context.resume import left_behind
 from harness.context.seals import Seals
+from harness.context.time_told import TimeTold
 from harness.extras import Extras
 from harness.loop import Agent
 from harness.mcp.assemble import secrets_of
@@ -180,6 +181,7 @@ class LeadParts:
         )
         agent.hooks = tooling.turn_hooks()
         agent.memory = mind.memory(self._secrets)
+        agent.time = TimeTold(self.opened.team.clock)
         extras.join(agent, pool)
         subagents.join(agent, tooling.behind_gates, self._until_on)
         return Conversation(agent=agent, work=work, jobs=jobs, news=news, extras=extras)

@@ -29,13 +29,14 @@ def of_teammate(stage: Stage, name: str) -> Conversation:
 
 
 def comparable(messages: Messages) -> list[Any]:
-    """The messages without ids; a result whose call a kill cut off counts as any result."""
+    """The messages without ids and times; a result whose call a kill cut off counts as any result."""
     return [
         (
             message["role"],
             [
                 (block["type"], without_ids(block.get("text")), block.get("name"), block.get("input"))
                 for block in message["content"]
+                if not text_of(block).startswith("<time>")
             ],
         )
         for message in messages

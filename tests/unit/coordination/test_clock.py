@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+import time
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from coordination.clock import CLOCKS_VARIABLE, SystemClock
+from coordination.clock import CLOCKS_VARIABLE, SystemClock, local
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,3 +26,13 @@ def test_chaos_moves_the_wall_clock_of_one_process_and_no_other_clock(
     assert moved.monotonic() - right.monotonic() < 60
     (tmp_path / str(os.getpid())).write_text("", "ascii")  # it is just being set
     assert abs(moved.now() - right.now()) < timedelta(minutes=1)
+
+
+def test_the_time_here_is_told_with_its_day_and_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert local(datetime(2026, 11, 30, 2, 18, tzinfo=UTC)) == "Monday 2026-11-30 03:18 CET (+0100)"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
+from coordination.clock import local
 from coordination.usage import Usage
 from harness.context.conversation import Conversation, history
 from harness.context.messages import OUTCOME_UNKNOWN
+from harness.context.time_told import TimeTold
 from harness.journal import read
 from harness.loop import Incoming
 from harness.model import CredentialsRefused, ImproperEnd, Reply
@@ -18,6 +20,7 @@ from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, ca
 
 if TYPE_CHECKING:
     from coordination.team_root import Team
+    from tests.support.clock import FakeClock
 
 GO = [Incoming(text="go")]
 
@@ -94,6 +97,30 @@ async def test_giving_up_carries_the_failure_and_is_recorded(team: Team) -> None
     assert under.events.lines == [
         {"action": "model_gave_up", "reason": "credentials_refused", "error": str(error)}
     ]
+
+
+async def test_the_model_is_told_the_time_with_what_arrives_once_while_it_is_the_same(
+    team: Team, clock: FakeClock
+) -> None:
+    under = AgentUnderTest(team, FakeModel(says("a"), says("b"), says("c")))
+    under.agent.time = TimeTold(clock)
+    first = f"<time>{local(clock.now())}</time>"
+    await under.agent.run([Incoming(text="one")])
+    await under.agent.run([Incoming(text="two")])
+    clock.advance(60)
+    await under.agent.run([Incoming(text="three")])
+    later = f"<time>{local(clock.now())}</time>"
+    assert under.texts_of_request(2) == [first, "one", "two", later, "three"]
+    assert under.agent.conversation.requests == ["one", "two", "three"]  # it instructs nobody
+
+
+async def test_with_what_is_withdrawn_its_time_is(team: Team, clock: FakeClock) -> None:
+    under = AgentUnderTest(team, FakeModel(ImproperEnd(cause="cut")))
+    under.agent.time = TimeTold(clock)
+    under.inbox.put("it fires")
+    under.inbox.withdrawn = ["it fires"]
+    await under.agent.run()
+    assert under.agent.messages == []
 
 
 async def test_what_a_failed_turn_was_asked_is_still_there_for_the_next(team: Team) -> None:
