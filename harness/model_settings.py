@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from harness.limits import Limits
 from harness.prices import FORM, parse_price
-from harness.setting_entry import TEXT, TEXTS, Kind, entry, number_above, whole
+from harness.setting_entry import TEXT, TEXTS, Kind, number_above, setting, whole
 
 
 def _prices(value: object) -> object:
@@ -23,110 +23,89 @@ PRICES = Kind(f"a list of lines such as {FORM}", _prices)
 class ModelSettings:
     """The values in force; part of `harness.settings.Settings`."""
 
-    fallback_model_id: str | None = field(
+    fallback_model_id: str | None = setting(
+        "model.fallback",
+        TEXT,
+        "The model that is asked for ten minutes after two overloads in a row; without it none is.",
         default=None,
-        metadata=entry(
-            "model.fallback",
-            TEXT,
-            "The model that is asked for ten minutes after two overloads in a row; without it none is.",
-            variable="FALLBACK_MODEL_ID",
-        ),
+        variable="FALLBACK_MODEL_ID",
     )
-    max_tokens: int = field(
-        default=8000, metadata=entry("model.max_tokens", whole(1), "Length of one reply.", unit="tokens")
+    max_tokens: int = setting(
+        "model.max_tokens", whole(1), "Length of one reply.", default=8000, unit="tokens"
     )
-    max_rounds: int = field(
-        default=200,
-        metadata=entry("turn.max_rounds", whole(1), "Model calls of one turn; then it ends.", unit="calls"),
+    max_rounds: int = setting(
+        "turn.max_rounds", whole(1), "Model calls of one turn; then it ends.", default=200, unit="calls"
     )
-    prices: tuple[str, ...] = field(
+    prices: tuple[str, ...] = setting(
+        "prices",
+        PRICES,
+        "What models cost. With two numbers the cache costs a tenth (read) and five quarters (write) "
+        "of the input. A model goes by the longest name that it begins with.",
         default=(),
-        metadata=entry(
-            "prices",
-            PRICES,
-            "What models cost. With two numbers the cache costs a tenth (read) and five quarters (write) "
-            "of the input. A model goes by the longest name that it begins with.",
-        ),
     )
-    task_max_turns: int | None = field(
+    task_max_turns: int | None = setting(
+        "limits.task.max_turns",
+        whole(1),
+        "Model calls of one task, over all who work on it.",
         default=None,
-        metadata=entry(
-            "limits.task.max_turns",
-            whole(1),
-            "Model calls of one task, over all who work on it.",
-            unit="calls",
-        ),
+        unit="calls",
     )
-    task_max_tokens: int | None = field(
+    task_max_tokens: int | None = setting(
+        "limits.task.max_tokens",
+        whole(1),
+        "Tokens read, cached and written of one task, over all who work on it.",
         default=None,
-        metadata=entry(
-            "limits.task.max_tokens",
-            whole(1),
-            "Tokens read, cached and written of one task, over all who work on it.",
-            unit="tokens",
-        ),
+        unit="tokens",
     )
-    task_max_usd: float | None = field(
+    task_max_usd: float | None = setting(
+        "limits.task.max_usd",
+        number_above(0),
+        "Money of one task, over all who work on it.",
         default=None,
-        metadata=entry(
-            "limits.task.max_usd", number_above(0), "Money of one task, over all who work on it.", unit="USD"
-        ),
+        unit="USD",
     )
-    task_max_minutes: float | None = field(
+    task_max_minutes: float | None = setting(
+        "limits.task.max_minutes",
+        number_above(0),
+        "Wall time of one task, over all who work on it.",
         default=None,
-        metadata=entry(
-            "limits.task.max_minutes",
-            number_above(0),
-            "Wall time of one task, over all who work on it.",
-            unit="min",
-        ),
+        unit="min",
     )
-    member_max_turns: int | None = field(
-        default=None,
-        metadata=entry("limits.member.max_turns", whole(1), "Model calls of one member.", unit="calls"),
+    member_max_turns: int | None = setting(
+        "limits.member.max_turns", whole(1), "Model calls of one member.", default=None, unit="calls"
     )
-    member_max_tokens: int | None = field(
+    member_max_tokens: int | None = setting(
+        "limits.member.max_tokens",
+        whole(1),
+        "Tokens read, cached and written of one member.",
         default=None,
-        metadata=entry(
-            "limits.member.max_tokens",
-            whole(1),
-            "Tokens read, cached and written of one member.",
-            unit="tokens",
-        ),
+        unit="tokens",
     )
-    member_max_usd: float | None = field(
-        default=None,
-        metadata=entry("limits.member.max_usd", number_above(0), "Money of one member.", unit="USD"),
+    member_max_usd: float | None = setting(
+        "limits.member.max_usd", number_above(0), "Money of one member.", default=None, unit="USD"
     )
-    member_max_minutes: float | None = field(
-        default=None,
-        metadata=entry("limits.member.max_minutes", number_above(0), "Wall time of one member.", unit="min"),
+    member_max_minutes: float | None = setting(
+        "limits.member.max_minutes", number_above(0), "Wall time of one member.", default=None, unit="min"
     )
-    team_max_turns: int | None = field(
-        default=None,
-        metadata=entry("limits.team.max_turns", whole(1), "Model calls of the whole run.", unit="calls"),
+    team_max_turns: int | None = setting(
+        "limits.team.max_turns", whole(1), "Model calls of the whole run.", default=None, unit="calls"
     )
-    team_max_tokens: int | None = field(
+    team_max_tokens: int | None = setting(
+        "limits.team.max_tokens",
+        whole(1),
+        "Tokens read, cached and written of the whole run.",
         default=None,
-        metadata=entry(
-            "limits.team.max_tokens",
-            whole(1),
-            "Tokens read, cached and written of the whole run.",
-            unit="tokens",
-        ),
+        unit="tokens",
     )
-    team_max_usd: float | None = field(
+    team_max_usd: float | None = setting(
+        "limits.team.max_usd",
+        number_above(0),
+        "Money of the whole run. Without any limit a run on priced models stops at 5 USD.",
         default=None,
-        metadata=entry(
-            "limits.team.max_usd",
-            number_above(0),
-            "Money of the whole run. Without any limit a run on priced models stops at 5 USD.",
-            unit="USD",
-        ),
+        unit="USD",
     )
-    team_max_minutes: float | None = field(
-        default=None,
-        metadata=entry("limits.team.max_minutes", number_above(0), "Wall time of the whole run.", unit="min"),
+    team_max_minutes: float | None = setting(
+        "limits.team.max_minutes", number_above(0), "Wall time of the whole run.", default=None, unit="min"
     )
 
     def limits(self, scope: str) -> Limits:

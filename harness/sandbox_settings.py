@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from harness.setting_entry import TEXTS, Reach, choice, entry, switch
+from harness.setting_entry import TEXTS, Reach, choice, setting, switch
 
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxSettings:
     """A part of `harness.settings.Settings`."""
 
-    sandbox: str = field(
+    sandbox: str = setting(
+        "sandbox",
+        switch("auto", "bwrap", "off"),
+        "Where commands of agents, checks, set-up, and hooks and servers of the repository run: inside "
+        "bubblewrap, or as you. `auto` is bubblewrap where it works; elsewhere you are asked once per "
+        "machine, and a run that may not ask ends.",
         default="auto",
-        metadata=entry(
-            "sandbox",
-            switch("auto", "bwrap", "off"),
-            "Where commands of agents, checks, set-up, and hooks and servers of the repository run: inside "
-            "bubblewrap, or as you. `auto` is bubblewrap where it works; elsewhere you are asked once per "
-            "machine, and a run that may not ask ends.",
-            reach=Reach.PERSON,
-        ),
+        reach=Reach.PERSON,
     )
-    sandbox_network: str = field(
+    sandbox_network: str = setting(
+        "sandbox.network",
+        choice("all", "setup", "none"),
+        "Which commands in the sandbox reach the network: all, only set-up and MCP servers, or none. "
+        "One that does not has a loopback device of its own.",
         default="all",
-        metadata=entry(
-            "sandbox.network",
-            choice("all", "setup", "none"),
-            "Which commands in the sandbox reach the network: all, only set-up and MCP servers, or none. "
-            "One that does not has a loopback device of its own.",
-            reach=Reach.PERSON,
-        ),
+        reach=Reach.PERSON,
     )
-    sandbox_readable: tuple[str, ...] = field(
+    sandbox_readable: tuple[str, ...] = setting(
+        "sandbox.readable",
+        TEXTS,
+        "Directories of your home that commands in the sandbox may read, beside those where programs "
+        "are usually installed.",
         default=(),
-        metadata=entry(
-            "sandbox.readable",
-            TEXTS,
-            "Directories of your home that commands in the sandbox may read, beside those where programs "
-            "are usually installed.",
-            reach=Reach.PERSON,
-        ),
+        reach=Reach.PERSON,
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.endpoint import is_address
 from harness.hooks.configured import hooks_of, in_sandbox, to_raw
@@ -15,6 +15,8 @@ from harness.permissions.rules import Verdict, parse_rule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+T = TypeVar("T")
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 PAGE_HEAD = """# Settings
 
 Written by `python -m harness.settings`; a test compares the two.
@@ -212,8 +214,20 @@ class Entry:
         )
 
 
-def entry(
-    name: str, kind: Kind, says: str, *, unit: str = "", variable: str = "", reach: Reach = Reach.TEAM
-) -> dict[str, Entry]:
+def setting(  # noqa: PLR0913 - what there is to say of one, by name
+    name: str,
+    kind: Kind,
+    says: str,
+    *,
+    default: T,
+    unit: str = "",
+    variable: str = "",
+    reach: Reach = Reach.TEAM,
+) -> T:
+    """A field of a class of settings that holds this one; a secret is in no text that shows the class."""
     variable = variable or f"LEADHAND_{name.replace('.', '_').upper()}"
-    return {"entry": Entry(name=name, kind=kind, says=says, unit=unit, variable=variable, reach=reach)}
+    declared = Entry(name=name, kind=kind, says=says, unit=unit, variable=variable, reach=reach)
+    is_shown, metadata = reach is not Reach.SECRET, {"entry": declared}
+    if isinstance(default, Mapping):  # which a dataclass takes from a factory only
+        return field(default_factory=lambda: default, repr=is_shown, metadata=metadata)
+    return field(default=default, repr=is_shown, metadata=metadata)

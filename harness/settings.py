@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.context.settings import ContextSettings
@@ -19,14 +19,15 @@ from harness.sandbox_settings import SandboxSettings
 from harness.setting_entry import (
     ADDRESS,
     COMMANDS,
+    EMPTY,
     PAGE_HEAD,
     TEXT,
     TEXTS,
     Entry,
     Reach,
     choice,
-    entry,
     number_above,
+    setting,
     whole,
 )
 from harness.setting_sources import (
@@ -67,121 +68,96 @@ class Settings(
 ):
     """The values in force; `load_settings` makes them."""
 
-    model_id: str | None = field(
+    model_id: str | None = setting(
+        "model.id", TEXT, "The model of the lead. A real run needs it.", default=None, variable="MODEL_ID"
+    )
+    worker_model_id: str | None = setting(
+        "workers.model", TEXT, "The model of teammates; without it the lead's.", default=None
+    )
+    api_key: str | None = setting(
+        "model.api_key",
+        TEXT,
+        "Key for the model's server.",
         default=None,
-        metadata=entry("model.id", TEXT, "The model of the lead. A real run needs it.", variable="MODEL_ID"),
+        variable="ANTHROPIC_API_KEY",
+        reach=Reach.SECRET,
     )
-    worker_model_id: str | None = field(
-        default=None, metadata=entry("workers.model", TEXT, "The model of teammates; without it the lead's.")
-    )
-    api_key: str | None = field(
+    auth_token: str | None = setting(
+        "model.auth_token",
+        TEXT,
+        "Bearer token for the model's server, used when there is no key.",
         default=None,
-        repr=False,
-        metadata=entry(
-            "model.api_key",
-            TEXT,
-            "Key for the model's server.",
-            variable="ANTHROPIC_API_KEY",
-            reach=Reach.SECRET,
-        ),
+        variable="ANTHROPIC_AUTH_TOKEN",
+        reach=Reach.SECRET,
     )
-    auth_token: str | None = field(
+    base_url: str | None = setting(
+        "model.base_url",
+        ADDRESS,
+        "Address of a server that speaks the Messages API; without it Anthropic's.",
         default=None,
-        repr=False,
-        metadata=entry(
-            "model.auth_token",
-            TEXT,
-            "Bearer token for the model's server, used when there is no key.",
-            variable="ANTHROPIC_AUTH_TOKEN",
-            reach=Reach.SECRET,
-        ),
+        variable="ANTHROPIC_BASE_URL",
+        reach=Reach.PERSON,
     )
-    base_url: str | None = field(
+    lease_ttl_seconds: float | None = setting(
+        "lease.ttl_seconds",
+        number_above(0),
+        "Silence after which a teammate counts as dead and its task is given to another; without it "
+        "15 on a local disk, and 60 where several machines share the team directory.",
         default=None,
-        metadata=entry(
-            "model.base_url",
-            ADDRESS,
-            "Address of a server that speaks the Messages API; without it Anthropic's.",
-            variable="ANTHROPIC_BASE_URL",
-            reach=Reach.PERSON,
-        ),
+        unit="s",
     )
-    lease_ttl_seconds: float | None = field(
-        default=None,
-        metadata=entry(
-            "lease.ttl_seconds",
-            number_above(0),
-            "Silence after which a teammate counts as dead and its task is given to another; without it "
-            "15 on a local disk, and 60 where several machines share the team directory.",
-            unit="s",
-        ),
-    )
-    progress_timeout_seconds: float = field(
+    progress_timeout_seconds: float = setting(
+        "lease.progress_timeout_seconds",
+        number_above(0),
+        "Time without any sign of progress after which a teammate stops renewing its lease.",
         default=300.0,
-        metadata=entry(
-            "lease.progress_timeout_seconds",
-            number_above(0),
-            "Time without any sign of progress after which a teammate stops renewing its lease.",
-            unit="s",
-        ),
+        unit="s",
     )
-    max_attempts: int = field(
+    max_attempts: int = setting(
+        "task.max_attempts", whole(1), "Failed attempts after which a task is failed.", default=3
+    )
+    plan_reviewer: str = setting(
+        "plan_reviewer", choice("lead", "person"), "Who approves plans.", default="lead"
+    )
+    checks: Mapping[str, str] = setting(
+        "checks",
+        COMMANDS,
+        "Commands that prove work: each runs on a clean checkout of a commit.",
+        default=EMPTY,
+    )
+    every_task_checks: tuple[str, ...] = setting(
+        "check.every_task", TEXTS, "Names of checks that every task has to pass.", default=()
+    )
+    check_timeout_seconds: float = setting(
+        "check.timeout_seconds", number_above(0), "Time limit of one check.", default=600.0, unit="s"
+    )
+    merge_parallel_checks: int = setting(
+        "merge.parallel_checks",
+        whole(1),
+        "Merged results that are checked beside each other, each in a tree of its own.",
         default=3,
-        metadata=entry("task.max_attempts", whole(1), "Failed attempts after which a task is failed."),
     )
-    plan_reviewer: str = field(
-        default="lead",
-        metadata=entry("plan_reviewer", choice("lead", "person"), "Who approves plans."),
-    )
-    checks: Mapping[str, str] = field(
-        default_factory=dict,
-        metadata=entry(
-            "checks", COMMANDS, "Commands that prove work: each runs on a clean checkout of a commit."
-        ),
-    )
-    every_task_checks: tuple[str, ...] = field(
-        default=(),
-        metadata=entry("check.every_task", TEXTS, "Names of checks that every task has to pass."),
-    )
-    check_timeout_seconds: float = field(
-        default=600.0,
-        metadata=entry("check.timeout_seconds", number_above(0), "Time limit of one check.", unit="s"),
-    )
-    merge_parallel_checks: int = field(
-        default=3,
-        metadata=entry(
-            "merge.parallel_checks",
-            whole(1),
-            "Merged results that are checked beside each other, each in a tree of its own.",
-        ),
-    )
-    merge_retry_seconds: float = field(
+    merge_retry_seconds: float = setting(
+        "merge.retry_seconds",
+        number_above(0),
+        "How soon a merge that was held up, as by a branch in use, is tried again; the pause "
+        "doubles each time, up to sixteen times of that.",
         default=10.0,
-        metadata=entry(
-            "merge.retry_seconds",
-            number_above(0),
-            "How soon a merge that was held up, as by a branch in use, is tried again; the pause "
-            "doubles each time, up to sixteen times of that.",
-            unit="s",
-        ),
+        unit="s",
     )
-    stop_patience_seconds: float = field(
+    stop_patience_seconds: float = setting(
+        "stop.patience_seconds",
+        number_above(0),
+        "How long a teammate that was asked to stop may take before it is ended.",
         default=10.0,
-        metadata=entry(
-            "stop.patience_seconds",
-            number_above(0),
-            "How long a teammate that was asked to stop may take before it is ended.",
-            unit="s",
-        ),
+        unit="s",
     )
-    environment_pass: tuple[str, ...] = field(
+    environment_pass: tuple[str, ...] = setting(
+        "env.pass",
+        TEXTS,
+        "Further environment variables that commands may see.",
         default=(),
-        metadata=entry(
-            "env.pass",
-            TEXTS,
-            "Further environment variables that commands may see.",
-            reach=Reach.PERSON,
-        ),
+        reach=Reach.PERSON,
     )
 
     def secrets(self) -> list[str]:

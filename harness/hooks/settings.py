@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.setting_entry import HOOKS, entry, whole
+from harness.setting_entry import HOOKS, setting, whole
 
 if TYPE_CHECKING:
     from harness.hooks.configured import Hook
@@ -15,15 +15,12 @@ if TYPE_CHECKING:
 class HookSettings:
     """Which hooks there are, and how far they may go."""
 
-    hooks: tuple[Hook, ...] = field(
-        default=(),
-        metadata=entry("hooks", HOOKS, "Commands and callables asked at fixed points; docs/hooks.md."),
+    hooks: tuple[Hook, ...] = setting(
+        "hooks", HOOKS, "Commands and callables asked at fixed points; docs/hooks.md.", default=()
     )
-    max_vetoes: int = field(
+    max_vetoes: int = setting(
+        "hook.max_vetoes",
+        whole(1),
+        "How often in a row hooks may keep an agent from ending its turn or going idle.",
         default=8,
-        metadata=entry(
-            "hook.max_vetoes",
-            whole(1),
-            "How often in a row hooks may keep an agent from ending its turn or going idle.",
-        ),
     )

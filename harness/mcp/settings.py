@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.setting_entry import TEXTS, Kind, Reach, entry, number_above
+from harness.setting_entry import EMPTY, TEXTS, Kind, Reach, number_above, setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,48 +37,37 @@ VARIABLES = Kind("a mapping of names to texts (in a file only)", _variables, is_
 class McpSettings:
     """A part of `Settings`."""
 
-    mcp_config: tuple[str, ...] = field(
+    mcp_config: tuple[str, ...] = setting(
+        "mcp.config",
+        TEXTS,
+        "Further files of MCP configuration, stronger than yours and the project's.",
         default=(),
-        metadata=entry(
-            "mcp.config",
-            TEXTS,
-            "Further files of MCP configuration, stronger than yours and the project's.",
-            reach=Reach.PERSON,
-        ),
+        reach=Reach.PERSON,
     )
-    mcp_connect_seconds: float = field(
+    mcp_connect_seconds: float = setting(
+        "mcp.connect_seconds",
+        number_above(0),
+        "How long a server may take to start and to list its tools.",
         default=30.0,
-        metadata=entry(
-            "mcp.connect_seconds",
-            number_above(0),
-            "How long a server may take to start and to list its tools.",
-            unit="s",
-        ),
+        unit="s",
     )
-    mcp_call_seconds: float = field(
+    mcp_call_seconds: float = setting(
+        "mcp.call_seconds",
+        number_above(0),
+        "Time limit of one call, where the entry of the server has no `timeout`.",
         default=120.0,
-        metadata=entry(
-            "mcp.call_seconds",
-            number_above(0),
-            "Time limit of one call, where the entry of the server has no `timeout`.",
-            unit="s",
-        ),
+        unit="s",
     )
-    mcp_values: Mapping[str, tuple[object, ...]] = field(
-        default_factory=dict,
-        metadata=entry(
-            "mcp.values",
-            VALUES,
-            "What an argument of an MCP tool may be; a call with another value is refused.",
-        ),
+    mcp_values: Mapping[str, tuple[object, ...]] = setting(
+        "mcp.values",
+        VALUES,
+        "What an argument of an MCP tool may be; a call with another value is refused.",
+        default=EMPTY,
     )
-    mcp_variables: Mapping[str, str] = field(
-        default_factory=dict,
-        repr=False,
-        metadata=entry(
-            "mcp.variables",
-            VARIABLES,
-            "Values for `${NAME}` in MCP configuration, where the environment has none.",
-            reach=Reach.SECRET,
-        ),
+    mcp_variables: Mapping[str, str] = setting(
+        "mcp.variables",
+        VARIABLES,
+        "Values for `${NAME}` in MCP configuration, where the environment has none.",
+        default=EMPTY,
+        reach=Reach.SECRET,
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.setting_entry import MODELS, entry, whole
+from harness.setting_entry import EMPTY, MODELS, setting, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,33 +18,26 @@ MOST_RESTARTS = 20  # the delay before a further one would be days
 class MemberSettings:
     """A part of `Settings`."""
 
-    workers: int = field(
-        default=3,
-        metadata=entry(
-            "workers.number", whole(1, MOST_WORKERS), "Teammates that the lead is told to plan for."
-        ),
+    workers: int = setting(
+        "workers.number", whole(1, MOST_WORKERS), "Teammates that the lead is told to plan for.", default=3
     )
-    max_workers: int = field(
+    max_workers: int = setting(
+        "workers.max",
+        whole(1, MOST_WORKERS),
+        "Teammates alive at the same time; the host refuses more.",
         default=8,
-        metadata=entry(
-            "workers.max", whole(1, MOST_WORKERS), "Teammates alive at the same time; the host refuses more."
-        ),
     )
-    worker_restarts: int = field(
+    worker_restarts: int = setting(
+        "workers.restarts",
+        whole(0, MOST_RESTARTS),
+        "How often in a row a teammate whose process died is started again, at once and then after 1, 2, "
+        "4 … seconds. It goes on with its task, in its tree and its conversation.",
         default=5,
-        metadata=entry(
-            "workers.restarts",
-            whole(0, MOST_RESTARTS),
-            "How often in a row a teammate whose process died is started again, at once and then after 1, 2, "
-            "4 … seconds. It goes on with its task, in its tree and its conversation.",
-        ),
     )
-    role_models: Mapping[str, str] = field(
-        default_factory=dict,
-        metadata=entry(
-            "roles.models",
-            MODELS,
-            "Which model a word in the file of a role stands for, such as `sonnet`, as the server calls it. "
-            "A word that is not here is taken for the model's own name.",
-        ),
+    role_models: Mapping[str, str] = setting(
+        "roles.models",
+        MODELS,
+        "Which model a word in the file of a role stands for, such as `sonnet`, as the server calls it. "
+        "A word that is not here is taken for the model's own name.",
+        default=EMPTY,
     )

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from harness.setting_entry import entry, whole
+from harness.setting_entry import setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubagentSettings:
     """A part of `harness.settings.Settings`."""
 
-    subagent_max_rounds: int = field(
+    subagent_max_rounds: int = setting(
+        "subagent.max_rounds",
+        whole(1),
+        "Model calls of one sub-agent; then its last text is its report, marked as cut.",
         default=30,
-        metadata=entry(
-            "subagent.max_rounds",
-            whole(1),
-            "Model calls of one sub-agent; then its last text is its report, marked as cut.",
-            unit="calls",
-        ),
+        unit="calls",
     )
-    subagent_parallel: int = field(
-        default=4,
-        metadata=entry("subagent.parallel", whole(1), "Sub-agents of one agent at the same time."),
+    subagent_parallel: int = setting(
+        "subagent.parallel", whole(1), "Sub-agents of one agent at the same time.", default=4
     )

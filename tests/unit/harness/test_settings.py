@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,9 @@ def test_the_example_names_variables_that_exist() -> None:
     variables = [line.lstrip("# ").partition("=")[0] for line in lines if "=" in line]
     assert {"MODEL_ID", "ANTHROPIC_API_KEY"} <= set(variables)
     assert not [name for name in variables if f"`{name}`" not in reference()]
+
+
+def test_a_secret_is_in_no_text_that_shows_settings() -> None:
+    hidden = {of.name for of in fields(Settings) if not of.repr}
+    assert hidden == {"api_key", "auth_token", "mcp_variables"}
+    assert "k-123" not in repr(Settings(api_key="k-123", mcp_variables={"T": "k-123"}))
