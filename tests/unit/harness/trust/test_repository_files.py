@@ -52,6 +52,14 @@ def found(project: Path, *tracked: str) -> RepositoryFiles:
     return find_files(project, project, tracked=tracked)
 
 
+def test_what_a_check_runs_is_work_and_belongs_to_no_word_of_the_person(tmp_path: Path) -> None:
+    (tmp_path / "check.sh").write_text("exit 0\n")
+    (tmp_path / "leadhand.yaml").write_text("checks: {tests: sh check.sh}\nworktrees.setup: [sh check.sh]\n")
+    before = found(tmp_path)
+    (tmp_path / "check.sh").write_text("exit 1\n")
+    assert (sorted(before.texts), found(tmp_path)) == (["leadhand.yaml"], before)
+
+
 def test_what_starts_allows_or_instructs_is_found_and_nothing_else(project: Path) -> None:
     assert sorted(found(project).texts) == [
         ".agents/roles/reviewer.md",
