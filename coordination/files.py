@@ -39,9 +39,9 @@ class StateDirectory:
 
     def __init__(self, path: Path, *, clock: Clock | None = None, is_shared: bool = False) -> None:
         """`is_shared` says that other machines may write there too."""
-        self._is_shared = is_shared
+        self.is_shared = is_shared
         self.path = path
-        self._clock = clock or SystemClock()
+        self.clock = clock or SystemClock()
         try:
             self._descriptor = os.open(path, _DIRECTORY)
         except OSError as error:
@@ -99,7 +99,7 @@ class StateDirectory:
         """
         if self.patiently(partial(self._mode, name), name) is not None:
             return True
-        return self._is_shared and name.rpartition("/")[2] in self.names(_parent(name))
+        return self.is_shared and name.rpartition("/")[2] in self.names(_parent(name))
 
     def patiently(self, look: Callable[[], T], name: str) -> T:
         """What `look` returns; passing errors are retried as by `read_patiently`."""
@@ -108,11 +108,11 @@ class StateDirectory:
             try:
                 return look()
             except OSError as error:
-                now = self._clock.monotonic()
+                now = self.clock.monotonic()
                 deadline = deadline or now + READ_PATIENCE_SECONDS
                 if error.errno not in PASSING_ERRORS or now >= deadline:
                     raise StateUnreadable.of(name, error) from error
-            self._clock.sleep(0.05)
+            self.clock.sleep(0.05)
 
     def _list(self, directory: str) -> list[str]:
         try:  # never through a link: what it leads to is not the team's

@@ -17,6 +17,7 @@ import msgspec
 
 from coordination import layout
 from coordination.errors import InvalidRecord, NewerFormat, NotRegularFile, StateUnwritable
+from coordination.files import READ_PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     import re
@@ -185,15 +186,15 @@ class NumberedLog(Generic[S]):
         return True
 
     def _read(self, number: int, path: str) -> Record:
-        for attempt in (1, 2):  # an invalid record is believed after a second read
+        believed = InvalidRecord(why="")
+        for _ in _readings(self._directory):
             try:
                 return unseal(self.name, number, self._directory.read_patiently(path), path)
             except NotRegularFile as error:
                 raise InvalidRecord(why="no regular file") from error
-            except InvalidRecord:
-                if attempt == 2:
-                    raise
-        raise AssertionError
+            except InvalidRecord as error:
+                believed = error
+        raise believed
 
     def _prev(self) -> int:
         return self.newest.number if self.newest else 0
@@ -208,6 +209,20 @@ class NumberedLog(Generic[S]):
         self.newest = record
         self.state = self._rules.apply(self.state, record)
         return self.state
+
+
+def _readings(directory: StateDirectory) -> Iterator[None]:
+    """A turn for each reading of a record that is not whole, before that is believed.
+
+    Two at once; on a shared mount, where other hosts may for a moment see a file cut short, as many as fit
+    into `READ_PATIENCE_SECONDS`: hosts that believe different records of one number never agree again.
+    """
+    yield
+    yield
+    deadline = directory.clock.monotonic() + READ_PATIENCE_SECONDS
+    while directory.is_shared and directory.clock.monotonic() < deadline:
+        directory.clock.sleep(0.05)
+        yield
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What the system refuses is told in words by every verb.
 # What a person changes of a proposed team before it starts (orchestrator/lead/terms).
 PACKAGES = {
-    "coordination": 9700,
+    "coordination": 9800,
     "harness": 18200,
     "workspace": 5100,
     "agent_worker": 2150,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coordination.errors import InvalidRecord, NewerFormat, StateUnreadable, StateUnwritable, TeamError
-from coordination.files import StateDirectory
+from coordination.files import READ_PATIENCE_SECONDS, StateDirectory
 from coordination.numbered_log import NumberedLog, digest, pretty, seal
 from tests.support.adding_log import NAME, PATH, add, adding_log, sealed
 from tests.support.faulty_directory import Fault, FaultyDirectory
@@ -376,3 +376,36 @@ def test_a_lost_reply_with_later_numbers_on_it_is_still_a_win(root: Path) -> Non
     log = adding_log(OvertakenWithoutReply(root))
     assert add(log, 1) == (1,)
     assert log.refresh() == (1, 9)
+
+
+# on a shared mount
+
+
+class CutShort(StateDirectory):
+    """For a while other hosts see less of a file than was written, as on GlusterFS for up to a second."""
+
+    left = 20
+
+    def read(self, name: str) -> bytes:
+        self.left -= 1
+        return super().read(name)[: 50 if self.left > 0 else None]
+
+
+def test_a_record_that_looks_cut_short_to_another_host_is_read_until_it_is_whole(
+    root: Path, clock: FakeClock
+) -> None:
+    adding_log(StateDirectory(root)).commit(lambda *_: {"add": 3})
+    assert adding_log(CutShort(root, clock=clock, is_shared=True)).refresh() == (3,)
+    assert adding_log(CutShort(root, clock=clock)).refresh() is None  # on a disk it is whole at once
+
+
+def test_on_a_shared_mount_too_a_record_that_stays_invalid_is_believed_in_the_end(
+    root: Path, clock: FakeClock
+) -> None:
+    place(root, 1).write_bytes(b'{"add": ')
+    log, began = adding_log(StateDirectory(root, clock=clock, is_shared=True)), clock.monotonic()
+    assert log.refresh() is None
+    assert log.invalid.keys() == {1}
+    assert clock.monotonic() - began < 2 * READ_PATIENCE_SECONDS
+    log.refresh()
+    assert clock.monotonic() - began < 2 * READ_PATIENCE_SECONDS
