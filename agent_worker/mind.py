@@ -68,7 +68,9 @@ class Mind:
         self._throttle = Throttle(stores.team.directory, layout.THROTTLE, self._bearer)
         team = stores.team
         self.events = events
-        self._budget = Budget(settings, team.directory, team.clock, bearer=self._bearer, run=run)
+        self._budget = Budget(
+            settings, team.directory, team.clock, bearer=self._bearer, run=run, record=events.record
+        )
         self.model = make_model(
             settings,
             self._throttle,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.ledger import Ledger
+from harness.ledger import WORKED, Ledger
 from harness.limited_model import LimitedModel, Scope
 from harness.prices import PriceTable
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from coordination.files import StateDirectory
     from harness.model import Model
     from harness.settings import Settings
+    from harness.tool import Record
+
+
+NOTED_SECONDS = 30.0  # of which a killed process leaves no note at most, beside the call that runs
 
 
 class Stopwatch:
@@ -23,21 +27,42 @@ class Stopwatch:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._name = ""
-        self._began = clock.monotonic()
+        self._began = self._noted = clock.monotonic()
 
     def minutes(self, name: str = "") -> float:
         if name != self._name:
             self._name, self._began = name, self._clock.monotonic()
+            self._noted = self._began
         return (self._clock.monotonic() - self._began) / 60
+
+    def to_note(self) -> float:
+        """Seconds that no note was made of, once they are worth one; they count as noted then."""
+        now = self._clock.monotonic()
+        seconds = now - self._noted
+        if seconds < NOTED_SECONDS:
+            return 0.0
+        self._noted = now
+        return round(seconds, 1)
 
 
 class Budget:
     """What one agent may use, as a member and for its task and team."""
 
     def __init__(
-        self, settings: Settings, directory: StateDirectory, clock: Clock, *, bearer: str, run: str
+        self,
+        settings: Settings,
+        directory: StateDirectory,
+        clock: Clock,
+        *,
+        bearer: str,
+        run: str,
+        record: Record,
     ) -> None:
-        """What is used for the run counts; `bearer` is the process whose model is limited."""
+        """What is used for the run counts; `bearer` is the process whose model is limited.
+
+        `record` notes the time that it takes, with run and task, so that a successor knows of it.
+        """
+        self._record = record
         self._directory = directory
         self._bearer = bearer
         self._run = run
@@ -50,7 +75,8 @@ class Budget:
     def limit(self, model: Model, task: Callable[[], str]) -> LimitedModel:
         """The model, which asks no more once a limit is reached; `task` is the id of the present one."""
         self._task = task
-        self._limited = LimitedModel(model, self._ledger(self._settings, own=self._bearer), self._scopes())
+        ledger = self._ledger(self._settings, own=self._bearer)
+        self._limited = LimitedModel(model, ledger, self._scopes(), noting=self._note_time)
         return self._limited
 
     def change(self, settings: Settings) -> None:
@@ -64,6 +90,10 @@ class Budget:
             ledger.refresh()
             ledger.leave_out(self._bearer)
             self._limited.change(ledger, self._scopes())
+
+    def _note_time(self) -> None:
+        if seconds := self._of_task.to_note():
+            self._record(WORKED, seconds=seconds)
 
     def _ledger(self, settings: Settings, own: str = "") -> Ledger:
         return Ledger(self._directory, PriceTable(settings.prices), run=self._run, own=own)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from harness.prices import PriceTable
 
 
+WORKED = "worked"  # the event that tells of time that was spent on a task
+
+
 class Ledger:
     """The sum of the calls for a run, by member, by task and in all; reads only what is new."""
 
@@ -29,6 +32,7 @@ class Ledger:
         self._prices = prices
         self._run = run
         self.usage: dict[tuple[str, str], Usage] = defaultdict(Usage)  # by scope and name
+        self._seconds: dict[tuple[str, str], dict[str, float]] = {}  # by scope and name, of each process
         self.usd: dict[tuple[str, str], float] = defaultdict(float)
         self.models: dict[str, set[str]] = defaultdict(set)  # by member
         self.unpriced: set[str] = set()  # models whose money is not counted
@@ -40,14 +44,21 @@ class Ledger:
 
     def refresh(self) -> None:
         """What has come meanwhile is counted."""
-        for event in self._tail.read_new():
-            if self._is_read(event):
-                with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
+        for event in filter(self._is_read, self._tail.read_new()):
+            with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
+                if event["action"] == WORKED:
+                    self._add_time(event, msgspec.convert(event.get("seconds"), float))
+                else:
                     self._read(event, msgspec.convert(event.get("usage"), Usage))
 
     def spent(self, scope: str, name: str, *, minutes: float = 0.0) -> Spent:
-        """What a task, a member (by its name) or the team (with no name) has used."""
-        used = self.usage[scope, name]
+        """What a task, a member (by its name) or the team (with no name) has used.
+
+        `minutes` are those that the own process spent.
+        """
+        used, seconds = self.usage[scope, name], self._seconds.get((scope, name), {})
+        others = sum(of for who, of in seconds.items() if who != self._own)
+        minutes += others / 60
         return Spent(turns=used.calls, tokens=used.tokens, usd=self.usd[scope, name], minutes=minutes)
 
     def names(self, scope: str) -> list[str]:
@@ -68,7 +79,14 @@ class Ledger:
 
     def _is_read(self, event: dict[str, Any]) -> bool:
         is_own = bool(self._own) and event.get("who") == self._own
-        return event.get("action") == "model_call" and event.get("run") == self._run and not is_own
+        is_use = event.get("action") in {"model_call", WORKED}
+        return is_use and event.get("run") == self._run and not is_own
+
+    def _add_time(self, event: dict[str, Any], seconds: float) -> None:
+        who, task = str(event.get("who", "")), str(event.get("task") or "")
+        for scope in (("member", who.partition("~")[0]), ("task", task)):
+            of_scope = self._seconds.setdefault(scope, {})
+            of_scope[who] = of_scope.get(who, 0.0) + seconds
 
     def _read(self, event: dict[str, Any], usage: Usage) -> None:
         member, model = str(event.get("who", "")).partition("~")[0], str(event.get("model", ""))

@@ -33,9 +33,12 @@ class LimitedModel:
     Calls run side by side only while all of them together, each like the largest so far, stay within.
     """
 
-    def __init__(self, model: Model, ledger: Ledger, scopes: list[Scope]) -> None:
-        """`ledger` leaves the calls of this model to be told."""
+    def __init__(
+        self, model: Model, ledger: Ledger, scopes: list[Scope], *, noting: Callable[[], None]
+    ) -> None:
+        """`ledger` leaves the calls of this model to be told; `noting` is called around each."""
         self._model = model
+        self._noting = noting
         self._off_loop = OffLoop()  # for the ledger
         self.change(ledger, scopes)
         self._running = 0
@@ -52,11 +55,13 @@ class LimitedModel:
         """As `Model.reply`. Raises LimitReached instead of asking."""
         if not self._scopes:
             return await self._model.reply(request, on_text)
+        self._noting()
         await self._wait_for_room()
         self._running += 1
         try:
             reply = await self._model.reply(request, on_text)
             self._count(reply)
+            self._noting()
         finally:
             self._running -= 1
             self._ended.set()

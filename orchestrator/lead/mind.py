@@ -20,7 +20,7 @@ from orchestrator.lead.outcome import ExitCode, ModelGaveUp
 from orchestrator.lead.standing import Standing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from coordination.events import EventsAbout
     from coordination.stores import Stores
@@ -33,11 +33,18 @@ if TYPE_CHECKING:
     from harness.settings import Settings
     from orchestrator.lead.opening import Opened
 
+LED = "led"  # the event that tells how long a run was led
 LEFT_FOR = frozenset({"limit_reached", "setup_failed"})  # events that tell of it
 OUT_OF = "{who} has met a limit: limits.{scope}.{limit}; raise it, then `leadhand resume` goes on"
 
 
 NO_TREE = "{who} could make no tree ready: {error}\nmend that, then `leadhand resume` goes on"
+
+
+def minutes_led(events: Iterable[dict[str, Any]], run: str) -> float:
+    """How long the run was led, as the leads noted it by their own clocks."""
+    led = (event.get("seconds") for event in events if (event.get("action"), event.get("run")) == (LED, run))
+    return sum(seconds for seconds in led if isinstance(seconds, int | float)) / 60
 
 
 class Halts:
@@ -46,8 +53,10 @@ class Halts:
     def __init__(self, opened: Opened, settings: Settings) -> None:
         self.limits = settings.limits("team")
         self._stopwatch = Stopwatch(opened.team.clock)
+        self._note = partial(opened.stores.events.record, LED, run=opened.run.id)
         self._tail = EventTail(opened.team.directory)
-        self._tail.read_new()  # what was met before this lead is over
+        before = self._tail.read_new()  # what was met before this lead is over
+        self._minutes_before = minutes_led(before, opened.run.id)
         self._left: dict[str, dict[str, Any]] = {}  # what members left for, the last of each kind
 
     def halt(self, state: Standing, *, in_session: bool) -> ModelGaveUp | None:
@@ -63,8 +72,11 @@ class Halts:
         return None
 
     def _limit(self, *, by_members: bool) -> str:
-        """The limit met since this lead began: of the team's time, or by a member that left for it."""
-        over_time = reached(Spent(minutes=self._stopwatch.minutes()), self.limits)
+        """The limit met: of the time under all leads, or by a member that left for it under this one."""
+        minutes = self._minutes_before + self._stopwatch.minutes()
+        if self.limits.minutes is not None and (seconds := self._stopwatch.to_note()):
+            self._note(seconds=seconds)
+        over_time = reached(Spent(minutes=minutes), self.limits)
         if over_time and over_time.startswith("max_minutes"):
             return OUT_OF.format(who="the team", scope="team", limit=over_time)
         left = self._left.get("limit_reached") if by_members else None
@@ -85,7 +97,14 @@ class LeadMind:
         self._events = events
         self.agent: Agent | None = None
         team = opened.team
-        self._budget = Budget(settings, team.directory, team.clock, bearer=self._bearer, run=opened.run.id)
+        self._budget = Budget(
+            settings,
+            team.directory,
+            team.clock,
+            bearer=self._bearer,
+            run=opened.run.id,
+            record=events.record,
+        )
         self.model: MeteredModel = make_model(
             settings,
             Throttle(team.directory, layout.THROTTLE, self._bearer),

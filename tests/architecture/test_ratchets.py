@@ -50,6 +50,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # YAML and files that others wrote have one way in (harness/yaml_text, harness/regular_files).
 # How much a model takes is asked of its server, and limits follow it (harness/anthropic_call, gauge).
 # What a conversation waits for is read off it, so that it outlives its process (agent_worker/waiting).
+# A model is told the time, and limits in minutes count on after a restart (harness/context, budget, ledger).
 # What a person mistyped, and how many there are of something, in words that fit.
 # A start that leaves the SDK alone while it is loaded (harness/anthropic_model).
 # A second machine joins over a shared mount: kinds of file systems, the profile and its log, a handshake of
@@ -58,7 +59,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What a person changes of a proposed team before it starts (orchestrator/lead/terms).
 PACKAGES = {
     "coordination": 9800,
-    "harness": 18200,
+    "harness": 18300,
     "workspace": 5100,
     "agent_worker": 2150,
     "orchestrator": 10800,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from coordination.events import EventLog
+from coordination.events import EventLog, EventsAbout
 from coordination.usage import Usage
 from harness.budget import Budget
 from harness.ledger import Ledger
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from coordination.team_root import Team
+    from harness.limited_model import LimitedModel
     from harness.model import ModelRequest, Reply
     from tests.support.clock import FakeClock
 
@@ -39,6 +40,10 @@ def used(team: Team, who: str, usage: Usage, *, model: str = "big", task: str = 
     EventLog(team.directory, team.clock, who).record(
         "model_call", usage=fields, model=model, task=task or None, run=run
     )
+
+
+def ignored(action: str, /, **fields: object) -> None:
+    """A `Record` that keeps nothing."""
 
 
 def test_a_line_of_the_table_has_two_prices_or_four() -> None:
@@ -109,7 +114,7 @@ async def test_each_scope_has_limits_of_its_own(
     team: Team, clock: FakeClock, limit: dict[str, float], scope: str
 ) -> None:
     settings = Settings(prices=("big 3 15",), **limit)
-    budget = Budget(settings, team.directory, clock, bearer="alice~7", run=RUN)
+    budget = Budget(settings, team.directory, clock, bearer="alice~7", run=RUN, record=ignored)
     model = budget.limit(FakeModel(says("a")), lambda: "task_1")
     used(team, "bob~3", MILLION, task="task_1")
     used(team, "bob~3", MILLION)
@@ -144,7 +149,7 @@ class SlowModel(FakeModel):
 async def test_calls_side_by_side_overshoot_no_further_than_one_alone(
     team: Team, clock: FakeClock, limit: dict[str, int], answered: int
 ) -> None:
-    budget = Budget(Settings(**limit), team.directory, clock, bearer="alice~7", run=RUN)
+    budget = Budget(Settings(**limit), team.directory, clock, bearer="alice~7", run=RUN, record=ignored)
     slow = SlowModel(*[says("a")] * 20)
     model = budget.limit(slow, lambda: "task_1")
     stopped: list[LimitReached] = []
@@ -168,7 +173,7 @@ async def test_calls_side_by_side_overshoot_no_further_than_one_alone(
 async def test_limits_and_prices_can_be_changed_and_hold_for_what_was_used_before(
     team: Team, clock: FakeClock
 ) -> None:
-    budget = Budget(Settings(), team.directory, clock, bearer="lead~1", run=RUN)
+    budget = Budget(Settings(), team.directory, clock, bearer="lead~1", run=RUN, record=ignored)
     model = budget.limit(FakeModel(says("a"), says("b")), lambda: "")
     used(team, "lead~1", MILLION)
     used(team, "bob~3", MILLION)
@@ -184,7 +189,7 @@ async def test_limits_and_prices_can_be_changed_and_hold_for_what_was_used_befor
 async def test_minutes_count_from_the_begin_of_a_task_and_of_a_member(team: Team, clock: FakeClock) -> None:
     task = "task_1"
     settings = Settings(task_max_minutes=10, member_max_minutes=25)
-    budget = Budget(settings, team.directory, clock, bearer="alice~7", run=RUN)
+    budget = Budget(settings, team.directory, clock, bearer="alice~7", run=RUN, record=ignored)
     model = budget.limit(FakeModel(*[says("a")] * 5), lambda: task)
     await model.reply(asks("go"), lambda _: None)
     clock.advance(9 * 60)
@@ -200,6 +205,29 @@ async def test_minutes_count_from_the_begin_of_a_task_and_of_a_member(team: Team
     clock.advance(9 * 60)
     with pytest.raises(LimitReached, match=r"limits\.member\.max_minutes 25"):
         await model.reply(asks("go"), lambda _: None)
+
+
+@pytest.mark.anyio
+async def test_minutes_of_a_task_go_on_with_whoever_goes_on_with_it(team: Team, clock: FakeClock) -> None:
+    def model_of(bearer: str) -> LimitedModel:
+        events = EventsAbout(EventLog(team.directory, clock, bearer), lambda: {"run": RUN, "task": "task_1"})
+        settings = Settings(task_max_minutes=10)
+        made = Budget(settings, team.directory, clock, bearer=bearer, run=RUN, record=events.record)
+        return made.limit(FakeModel(*[says("a")] * 5), lambda: "task_1")
+
+    killed = model_of("alice~7")
+    for _ in range(4):
+        await killed.reply(asks("go"), lambda _: None)
+        clock.advance(3 * 60)
+    clock.advance(60 * 60)  # nobody works; what the killed one spent since its last call is not known
+    heir = model_of("alice~9")
+    await heir.reply(asks("go"), lambda _: None)
+    clock.advance(2 * 60)
+    with pytest.raises(LimitReached, match=r"limits\.task\.max_minutes 10 \(11 used\)"):
+        await heir.reply(asks("go"), lambda _: None)
+    clock.advance(60)
+    with pytest.raises(LimitReached, match=r"limits\.task\.max_minutes 10"):
+        await model_of("bob~3").reply(asks("go"), lambda _: None)
 
 
 @pytest.mark.anyio
