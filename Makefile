@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin/python
 PACKAGES := coordination harness workspace agent_worker orchestrator
 
-.PHONY: help demo test test-real check fast stress bench clean
+.PHONY: help demo test test-real test-sharedfs check fast stress bench clean
 
 help:
 	@echo "make demo    a whole team on a small real repository, scripted model, no key"
 	@echo "make test    every check and test"
 	@echo "make check   lint, types, import contracts and the fast tests"
 	@echo "make test-real  MCP servers of other people, from npm and PyPI"
+	@echo "make test-sharedfs  two hosts in namespaces on GlusterFS and SSHFS; needs root and FUSE"
 	@echo "make stress  the long runs of the property and process tests"
 	@echo "make bench   the measurements of bench/"
 
@@ -23,6 +24,9 @@ test: check
 
 test-real: $(VENV)/.dev .real/.done
 	$(BIN) -m pytest -n 0 --timeout 180 tests/real
+
+test-sharedfs: $(VENV)/.dev
+	$(BIN) -m pytest -n 0 --timeout 240 tests/sharedfs
 
 stress: $(VENV)/.dev
 	$(BIN) -m pytest -n 2 -m stress --timeout 1800 tests
