@@ -45,11 +45,13 @@ def at_work(stores: Stores) -> dict[str, Any]:
     runs = stores.runs.all()
     run = stores.runs.open_run() or (runs[-1] if runs else None)
     paused = stores.pauses.state()
+    lead = _lead(stores)
+    leads = lead is not None and lead["state"] == "alive"
     return {
         "paused": paused.to_json() if paused and paused.paused else None,
         "run": _run(run),
         "tasks": _board(stores.tasks.all(run.id) if run else []),
-        "members": [_member(stores, member) for member in stores.roster.all()],
+        "members": [_member(stores, member, leads) for member in stores.roster.all()],
         "questions": [_question(asked) for asked in open_questions(stores)],
     }
 
@@ -121,10 +123,10 @@ def _board(tasks: list[Task]) -> list[dict[str, Any]]:
     ]
 
 
-def _member(stores: Stores, member: Member) -> dict[str, Any]:
+def _member(stores: Stores, member: Member, leads: bool) -> dict[str, Any]:  # noqa: FBT001
     state = str(member.state)
     if member.state is MemberState.ALIVE and member.process and known_dead(member.process, this_process()):
-        state = "restarting" if member.comes_back else "dead"
+        state = "restarting" if member.comes_back and leads else "dead"
     bearer = layout.bearer(member.name, member.incarnation or 0)
     beat = (read_beat(stores.team, bearer) or b"").decode("ascii", "replace").split()
     task = beat[1] if state == "alive" and len(beat) > 1 and layout.TASK_ID.fullmatch(beat[1]) else None

@@ -44,10 +44,21 @@ SUBJECTS = {
     "Align the invoice",
     "Show discounts and VAT on the invoice",
 }
-# A lead that takes over: it decides open plans, completes the board, and calls for fresh hands.
+# A lead that takes over: it decides open plans, completes the board, and calls for fresh hands. It finds
+# the board in its brief, or looks at it where an earlier lead's calls were cut short.
 RESUMED = """\
 format: 1
 rules:
+  - when: {system: role=lead, last_result: outcome_unknown}
+    call: {list_tasks: {}}
+  - when: {system: role=lead, tools_called: list_tasks$, last_result: '^(?!.*Show discounts).*Align the'}
+    call: [@SHOP@, list_tasks: {}]
+  - when: {system: role=lead, tools_called: list_tasks$, last_result: '^(?!.*Align the).*Give the'}
+    call: [@INVOICE@, @SHOP@, list_tasks: {}]
+  - when: {system: role=lead, tools_called: list_tasks$, last_result: '^(?!.*Give the).*Make money'}
+    call: [@BASKET@, @INVOICE@, @SHOP@, list_tasks: {}]
+  - when: {system: role=lead, tools_called: list_tasks$, last_result: '^no tasks yet'}
+    call: [@MONEY@, @BASKET@, @INVOICE@, @SHOP@, list_tasks: {}]
   - when:
       system: role=lead
       last_user: 'type="plan_request" [^>]*request="(?P<request>req_\\w+)"'
@@ -78,6 +89,7 @@ rules:
     call: [spawn_teammate: {name: fay}, spawn_teammate: {name: gil}]
 """
 TASKS = {
+    "@MONEY@": "subject: Make money exact, checks: [money]",
     "@BASKET@": "subject: Give the discount from ten on, checks: [basket]",
     "@INVOICE@": "subject: Align the invoice, checks: [invoice], require_plan: true",
     "@SHOP@": "subject: Show discounts and VAT on the invoice, checks: [shop]",
@@ -214,9 +226,14 @@ def runs(pid: int) -> bool:
 
 
 def told_of(told: dict[str, Any]) -> dict[str, str]:
+    """A living lead starts a dead member anew, which is the truth as well."""
+    leads = told["lead"] and told["lead"]["state"] == "alive"
     return {
         **{task["subject"]: f"{task['status']} {task['owner']}" for task in told["tasks"]},
-        **{member["name"]: member["state"] for member in told["members"]},
+        **{
+            member["name"]: "dead" if leads and member["state"] == "restarting" else member["state"]
+            for member in told["members"]
+        },
         **({"lead": told["lead"]["state"]} if told["lead"] else {}),
     }
 

@@ -165,6 +165,17 @@ def test_a_member_whose_process_is_gone_is_dead(team: Team, person: Stores) -> N
     assert status(person)["members"][0]["state"] == "dead"
 
 
+def test_a_dead_member_is_restarting_while_the_lead_that_promised_it_lives(
+    team: Team, lead: Stores, person: Stores
+) -> None:
+    gone = comes_alive(team, "alice", dead())
+    lead.roster.update("alice", gone.incarnation, comes_back=True)
+    assert status(person)["members"][0]["state"] == "restarting"
+    lead.leadership.end(1)
+    leads(team, dead())
+    assert status(person)["members"][0]["state"] == "dead"
+
+
 def test_an_open_plan_says_how_to_decide_it(team: Team, lead: Stores, run: Run, person: Stores) -> None:
     alice = stores_of(team, comes_alive(team, "alice"))
     task = made(lead, run, "A")
