@@ -23,6 +23,7 @@ from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
 from harness.pinned_policy import pin_policy
 from orchestrator.lead.ending import end_run
+from workspace.git import Git
 from workspace.hiding import hide
 from workspace.opening import open_repository
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from harness.catalogs import Catalogs
     from harness.settings import Settings
     from orchestrator.tasks_file import PlannedTask
-    from workspace.git import Git
 
 
 @dataclass(eq=False)
@@ -47,6 +47,27 @@ class RunOpen(TeamError):
     says = (
         "{run} is still open ({goal}); go on with `leadhand resume`, end it with `leadhand stop`, "
         "or give this goal a team of its own with --team DIR"
+    )
+
+
+@dataclass(eq=False)
+class NoDirectory(TeamError):
+    """Something that is no directory stands where the team's is to be."""
+
+    path: str
+    says = "{path} is no directory; choose another for the team with --team DIR"
+
+
+@dataclass(eq=False)
+class OtherRepository(TeamError):
+    """The team that lies there works on another repository than the one around the person."""
+
+    root: str
+    repository: str
+    here: str
+    says = (
+        "the team in {root} works on {repository}, not on {here}; "
+        "start there, or choose another directory with --team DIR"
     )
 
 
@@ -91,12 +112,18 @@ class Opened:
 def make_team(start: Path, team_directory: Path | None) -> tuple[Team, Git]:
     """The team of the repository around `start`, made if there is none yet.
 
-    Raises NotARepository, NoCommitYet, GitMissing, ForeignDirectory, OtherHost, MountUnfit.
+    Raises NotARepository, NoCommitYet, GitMissing, ForeignDirectory, OtherHost, MountUnfit, NoDirectory,
+    OtherRepository.
     """
     git = open_repository(start)
     root = team_directory.resolve() if team_directory else git.place.tree
-    root.mkdir(parents=True, exist_ok=True)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise NoDirectory(path=str(root)) from error
     team = create_team(root, git.place.tree)
+    if team.repository != git.place.tree and Git(team.repository).place.common != git.place.common:
+        raise OtherRepository(root=str(root), repository=str(team.repository), here=str(git.place.tree))
     agree_on_profile(team)
     if (keys := Keyring(team)).first is None:
         keys.establish()  # before anybody else can: who makes the team decides for it

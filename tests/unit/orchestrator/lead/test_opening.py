@@ -17,8 +17,10 @@ from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import ForeignDirectory, NoTeam, Team, create_team, open_team
 from harness.settings import Settings
 from orchestrator.lead.opening import (
+    NoDirectory,
     NothingToResume,
     Opened,
+    OtherRepository,
     RunOpen,
     TasksNeverMade,
     find_team,
@@ -293,3 +295,25 @@ def test_without_a_repository_there_is_no_team(tmp_path: Path) -> None:
         make_team(tmp_path, None)
     with pytest.raises(NoTeam):
         find_team(tmp_path, None)
+
+
+def test_a_team_of_another_repository_is_refused_with_the_place_of_its_own(tmp_path: Path) -> None:
+    ours, theirs = (Repository.create(tmp_path / name, {"a.py": ""}) for name in ("ours", "theirs"))
+    make_team(theirs.path, None)
+    with pytest.raises(OtherRepository, match=f"works on {theirs.path}, not on {ours.path}"):
+        make_team(ours.path, theirs.path)
+    assert ours.git("status", "--porcelain", "--ignored") == ""
+
+
+def test_a_tree_of_the_same_repository_is_the_same(tmp_path: Path) -> None:
+    ours = Repository.create(tmp_path / "ours", {"a.py": ""})
+    ours.git("worktree", "add", "--quiet", str(tmp_path / "tree"))
+    team, _ = make_team(ours.path, tmp_path / "team")
+    assert make_team(tmp_path / "tree", tmp_path / "team")[0].id == team.id
+
+
+def test_what_is_no_directory_is_no_place_for_a_team(tmp_path: Path) -> None:
+    ours = Repository.create(tmp_path / "ours", {"a.py": ""})
+    for path in (ours.path / "a.py", ours.path / "a.py" / "below"):
+        with pytest.raises(NoDirectory, match="is no directory; choose another"):
+            make_team(ours.path, path)
