@@ -248,4 +248,4 @@ def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
 
 
 def _show_lines(lines: list[str], *, whole: bool) -> None:
-    click.echo("\n".join(lines if whole else lines[-LAST_LINES:]))
+    click.echo("\n".join(lines if whole else lines[-LAST_LINES:]) or "the log is empty")

@@ -159,9 +159,9 @@ def render(facts: dict[str, Any]) -> str:
     """The status for a person."""
     lead, run = facts["lead"], facts["run"]
     lines = [f"team directory {facts['root']}", *host_rows(facts)]
-    lines.append(
-        f"lead: {lead['state']} (process {lead['pid']} on {lead['host']})" if lead else "no lead yet"
-    )
+    led = f"lead: {lead['state']} (process {lead['pid']} on {lead['host']})" if lead else "no lead yet"
+    is_left = lead and lead["state"] != "alive" and run and run["state"] == "open"
+    lines.append(f"{led}; `leadhand resume` goes on, `leadhand stop` ends the run" if is_left else led)
     if facts["asks_to_start"]:
         lines.append(waits_there(facts["asks_to_start"]))
     if facts["paused"]:

@@ -55,14 +55,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A start that leaves the SDK alone while it is loaded (harness/anthropic_model).
 # A second machine joins over a shared mount: kinds of file systems, the profile and its log, a handshake of
 # two hosts (coordination/mounts, profile, handshake, joining), and who has joined (orchestrator/inspection).
-# What the system refuses is told in words by every verb.
+# What the system refuses is told in words by every verb, and what verbs find where nothing is to be found.
 # What a person changes of a proposed team before it starts (orchestrator/lead/terms).
 PACKAGES = {
     "coordination": 9800,
-    "harness": 18300,
+    "harness": 18200,
     "workspace": 5100,
     "agent_worker": 2150,
-    "orchestrator": 10800,
+    "orchestrator": 10900,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -70,6 +70,15 @@ def test_the_lead_is_alive_dead_or_ended(team: Team, lead: Stores, person: Store
     assert status(person)["lead"]["state"] == "dead"
 
 
+def test_an_open_run_that_nobody_leads_says_how_it_goes_on(lead: Stores, run: Run, person: Stores) -> None:
+    assert "leadhand resume" not in render(status(person))
+    lead.leadership.end(1)
+    assert "lead: ended" in render(status(person))
+    assert "`leadhand resume` goes on" in render(status(person))
+    leads(lead.team, dead()).runs.update(run.id, state="done")
+    assert "leadhand resume" not in render(status(person))
+
+
 def test_a_team_that_waits_for_a_yes_is_seen_from_everywhere(
     team: Team, lead: Stores, person: Stores, capsys: pytest.CaptureFixture[str]
 ) -> None:
