@@ -47,8 +47,8 @@ WOKEN_BY_MAIL = """
 
 def request_of(stage: Stage, number: int = 1) -> str:
     """The id of so manieth question."""
-    stage.wait(lambda: len(stage.events("permission_asked")) == number, f"question {number}")
-    found: str = stage.events("permission_asked")[-1]["request"]
+    stage.wait(lambda: len(stage.events("permission_asked")) >= number, f"question {number}")
+    found: str = stage.events("permission_asked")[number - 1]["request"]
     return found
 
 
