@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,32 +19,92 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
 
 
+BEAT_SECONDS = 1.0  # between two signs of life, for those who cannot see the process
+PATIENCE_SECONDS = 5.0  # with a process of another host; it looks at its terminal, or its mount is slow
+
+
+class Attachment:
+    """The word of a process that it shows questions to a person."""
+
+    def __init__(self, team: Team) -> None:
+        self._team = team
+        self._path = layout.approver(place_and_pid())
+        self._process = msgspec.to_builtins(this_process())
+        self._count = 0
+        self._last = float("-inf")
+        team.directory.make(layout.APPROVERS)
+        self._write()
+
+    def beat(self) -> None:
+        """Processes of other hosts see that this one lives; to be called at each look."""
+        now = self._team.clock.monotonic()
+        if not self._team.mount.guarantees.events and now - self._last >= BEAT_SECONDS:
+            self._last = now
+            self._count += 1
+            self._write()
+
+    def close(self) -> None:
+        """It does no more."""
+        self._team.directory.unlink(self._path)
+
+    def _write(self) -> None:
+        said = self._process | {"count": self._count}
+        self._team.directory.replace(self._path, msgspec.json.encode(said))
+
+
 @contextmanager
-def attached(team: Team) -> Iterator[None]:
+def attached(team: Team) -> Iterator[Attachment]:
     """Until the block ends, questions to the person wait for an answer, because this process shows them."""
-    path = layout.approver(place_and_pid())
-    team.directory.make(layout.APPROVERS)
-    team.directory.replace(path, msgspec.json.encode(this_process()))
+    attachment = Attachment(team)
     try:
-        yield
+        yield attachment
     finally:
-        team.directory.unlink(path)
+        attachment.close()
 
 
 def is_somebody_attached(team: Team) -> bool:
-    """True when a process that shows questions to a person runs; what dead ones left is removed."""
-    found = [_is_there(team, name) for name in team.directory.names(layout.APPROVERS)]
-    return any(found)
+    """True when a process that shows questions to a person runs; what dead ones left is removed.
+
+    With one of another host that takes a while: only a sign of life tells.
+    """
+    found = {name: _look(team, name) for name in team.directory.names(layout.APPROVERS)}
+    return _Seen.HERE in found.values() or _shows_life(
+        team, [name for name, seen in found.items() if seen is _Seen.ELSEWHERE]
+    )
 
 
-def _is_there(team: Team, name: str) -> bool:
-    path = f"{layout.APPROVERS}/{name}"
+class _Seen(Enum):
+    NOT = "dead, stopped or no file of ours"
+    HERE = "it runs on this host"
+    ELSEWHERE = "nobody here can see it"
+
+
+def _shows_life(team: Team, names: list[str]) -> bool:
+    deadline = team.clock.monotonic() + PATIENCE_SECONDS
+    before = {name: _said(team, name) for name in names}
+    while names and team.clock.monotonic() < deadline:
+        if any(_said(team, name) not in {None, before[name]} for name in names):
+            return True
+        team.clock.sleep(0.1)
+    return False
+
+
+def _said(team: Team, name: str) -> bytes | None:
     try:
-        process = msgspec.json.decode(team.directory.read(path), type=ProcessIdentity)
-    except (OSError, NotRegularFile, StateUnreadable, msgspec.DecodeError):  # on its way, or no file of ours
-        return False
+        return team.directory.read(f"{layout.APPROVERS}/{name}")
+    except (OSError, NotRegularFile, StateUnreadable):
+        return None
+
+
+def _look(team: Team, name: str) -> _Seen:
+    try:
+        process = msgspec.json.decode(_said(team, name) or b"", type=ProcessIdentity)
+    except msgspec.DecodeError:  # on its way, or no file of ours
+        return _Seen.NOT
     me = this_process()
     if known_dead(process, me):
-        team.directory.unlink(path)
-        return False
-    return not (known_alive(process, me) and is_stopped(process.pid))
+        team.directory.unlink(f"{layout.APPROVERS}/{name}")
+        return _Seen.NOT
+    if not known_alive(process, me):
+        return _Seen.ELSEWHERE
+    return _Seen.NOT if is_stopped(process.pid) else _Seen.HERE

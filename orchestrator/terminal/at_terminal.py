@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from coordination.approvers import attached
+from coordination.approvers import Attachment, attached
 from coordination.errors import TeamError
 from coordination.records import Verdict
 from harness.permissions.answers import Scope
@@ -49,10 +49,11 @@ class AtTerminal:
         self._off_loop = off_loop
         self._asks = asks
         self._shown: set[str] = set()
+        self._attachment: Attachment | None = None
 
     async def run(self) -> None:
         """Until it is cancelled, or the terminal is gone, questions are waited for, not refused."""
-        with attached(self._team):
+        with attached(self._team) as self._attachment:
             while not self._console.at_end:
                 seen = self._pulse.count
                 group = await self._next()
@@ -65,8 +66,13 @@ class AtTerminal:
                     await self._ask(group)
 
     async def _next(self) -> Group | None:
-        groups = await self._off_loop(self._approvals.open)
+        groups = await self._off_loop(self._look)
         return next((group for group in groups if group.first.id not in self._shown), None)
+
+    def _look(self) -> list[Group]:
+        if self._attachment:
+            self._attachment.beat()
+        return self._approvals.open()
 
     def _show(self, group: Group) -> None:
         if self._console.as_json:
@@ -91,9 +97,7 @@ class AtTerminal:
         while True:
             seen = self._pulse.count
             open_now = {
-                question.id
-                for group in await self._off_loop(self._approvals.open)
-                for question in group.questions
+                question.id for group in await self._off_loop(self._look) for question in group.questions
             }
             if group.first.id not in open_now:
                 cancel()
