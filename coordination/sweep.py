@@ -18,6 +18,8 @@ from coordination.tasks.refusals import NotUnclaimed, UnknownTask
 from coordination.tasks.rules import InvalidTransition, StaleToken
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from coordination.profile import Ttl
     from coordination.stores import Stores
 
@@ -56,6 +58,7 @@ class Sweep:
 
         Nothing is reserved any more for those who are gone.
         """
+        lost: list[tuple[Member, str]] = []
         for member in self._roster.all():
             bearer = layout.bearer(member.name, member.incarnation or 0)
             if lead_term(self._me):  # one observer alone, or senders would get it twice
@@ -64,10 +67,10 @@ class Sweep:
                 self._lift(member, member.reserved_task)
             if member.state not in _MAY_DIE or bearer == self._me:
                 continue
-            why = self._why_lost(member, bearer)
-            if why:
+            if why := self._why_lost(member, bearer):
                 self._take_back(member, why)
-                self._bury(member, why)
+                lost.append((member, why))
+        self._bury(lost)
 
     def _lift(self, gone: Member, task_id: str) -> None:
         """The task that waits for somebody who left may be claimed by everybody."""
@@ -141,12 +144,26 @@ class Sweep:
             self._store.reclaim(task.id, task.lease.token, why)
             self._events.record("reclaimed", task=task.id, subject=task.subject, why=why)
 
-    def _bury(self, member: Member, why: str) -> None:
-        """The name is closed; who is first does it, the others find it done."""
+    def _bury(self, lost: Sequence[tuple[Member, str]]) -> None:
+        """The names are closed; who is first does it, the others find it done.
+
+        Their mail is taken in once everybody can see that they are over, and what was sent before is seen.
+        """
+        heirs = [(member, self._stand_in(member, why), why) for member, why in lost]
+        if any(heir for _, heir, _ in heirs):
+            self._team.clock.sleep(self._team.mount.settling_seconds)
+        for member, heir, why in heirs:
+            if heir:
+                self._close(member, heir, why)
+
+    def _stand_in(self, member: Member, why: str) -> Member | None:
+        """The caller bears the name from now on, to close it; None where another was first."""
         try:
-            heir = self._roster.supersede(member.name, member.incarnation or 0, why)
+            return self._roster.supersede(member.name, member.incarnation or 0, why)
         except Superseded:
-            return
+            return None
+
+    def _close(self, member: Member, heir: Member, why: str) -> None:
         assert heir.incarnation is not None
         read = account_of(self._team.directory, self._roster.bearers(member), member.positions)
         positions = read.positions

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 10.0  # a git that lives holds a lock for milliseconds
 _OBSTACLES = (
-    re.compile(r"Unable to create '(?P<path>.+\.lock)': File exists"),
-    re.compile(r"could not lock config file (?P<path>.+): File exists"),
+    # Of a file that another host has just made SSHFS says that making it is not permitted.
+    re.compile(r"Unable to create '(?P<path>.+\.lock)': (File exists|Operation not permitted)"),
+    re.compile(r"could not lock config file (?P<path>.+): (File exists|Operation not permitted)"),
     # Git reads the registrations of all worktrees, also one that another git has begun to write.
     re.compile(r"failed to read (?P<path>.+/worktrees/[^/]+/commondir): Success"),
 )

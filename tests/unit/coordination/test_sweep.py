@@ -10,6 +10,7 @@ from coordination import layout
 from coordination.events import EventTail
 from coordination.liveness import LOOKS_PER_TTL, Beat
 from coordination.mail.positions import CHECKPOINT_KIND, Positions
+from coordination.profile import Profile
 from coordination.records import MemberState, Status
 from coordination.sweep import REPAIR_SECONDS, Sweep
 from coordination.tasks.drafts import TaskDraft
@@ -175,12 +176,25 @@ def test_an_observer_that_comes_second_by_a_moment_leaves_it_to_the_first(
     bob = Sweep(stores_of(team, comes_alive(team, "bob")), ttl=lambda: TTL)
     sweep.look()
     bob._take_back(alice, "dead")
-    bob._bury(alice, "dead")
+    bob._bury([(alice, "dead")])
     assert lead.tasks.get(task.id).attempts == 1
     assert actions(team).count("member_lost") == 1
 
 
 # their mail
+
+
+def test_on_a_shared_mount_the_names_of_all_who_are_lost_settle_before_their_mail_is_taken(
+    team: Team, lead: Stores, sweep: Sweep, clock: FakeClock
+) -> None:
+    for name in ("alice", "bob"):
+        comes_alive(team, name, dead())
+    team.mount.profile, began = Profile.FLOCK, clock.monotonic()
+    sweep.look()
+    assert clock.monotonic() - began == team.mount.settling_seconds > 0
+    assert {state(lead, name) for name in ("alice", "bob")} == {MemberState.CLOSED}
+    sweep.look()
+    assert clock.monotonic() - began == team.mount.settling_seconds
 
 
 def test_mail_that_was_not_delivered_goes_back_to_its_sender(team: Team, lead: Stores, sweep: Sweep) -> None:

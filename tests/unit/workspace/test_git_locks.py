@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tests.support.clock import FakeClock
 
 
-def says(lock: Path) -> str:
-    return f"fatal: Unable to create '{lock}': File exists.\n\nAnother git process seems to be running"
+def says(lock: Path, why: str = "File exists") -> str:
+    return f"fatal: Unable to create '{lock}': {why}.\n\nAnother git process seems to be running"
 
 
 @pytest.fixture
@@ -42,6 +42,7 @@ def test_a_lock_is_worth_another_try_within_the_patience(common: Path, clock: Fa
     watch = LockWatch(common, clock)
     assert watch.worth_another_try(says(common / "index.lock"))
     assert watch.worth_another_try("error: could not lock config file .git/config: File exists")
+    assert watch.worth_another_try(says(common / "index.lock", "Operation not permitted"))  # on SSHFS
     clock.advance(PATIENCE_SECONDS)
     assert not watch.worth_another_try(says(common / "index.lock"))
 
