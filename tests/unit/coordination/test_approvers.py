@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination import approvers, layout
-from coordination.approvers import PATIENCE_SECONDS, attached, is_somebody_attached
+from coordination.approvers import PATIENCE_SECONDS, Attachment, attached, is_somebody_attached
 from coordination.profile import Profile
 from tests.support.clock import FakeClock
 from tests.support.people import elsewhere
@@ -15,7 +15,6 @@ from tests.support.people import elsewhere
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from coordination.approvers import Attachment
     from coordination.team_root import Team
 
 
@@ -40,7 +39,7 @@ def far(team: Team, monkeypatch: pytest.MonkeyPatch) -> Attachment:
     team.mount.profile = Profile.FLOCK
     with monkeypatch.context() as there:
         there.setattr(approvers, "this_process", elsewhere)
-        return attached(team).__enter__()
+        return Attachment(team)
 
 
 def test_a_terminal_of_another_host_counts_while_it_beats(
