@@ -158,7 +158,8 @@ def values_of(
         if source.by_variable and (key not in variables or not value):  # an empty variable is not set
             continue
         name = variables[key] if source.by_variable else key
-        if (whole := name.rpartition(".")[0]) in known:  # a mapping, where a single value belongs
+        whole = name.rpartition(".")[0]
+        if name not in known and whole in known:  # a mapping, where a single value belongs
             expected = known[whole].kind.says
             raise SettingInvalid(source=source.label, name=whole, expected=expected, got="a mapping")
         if name not in known:

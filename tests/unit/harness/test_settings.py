@@ -109,6 +109,11 @@ def test_a_bad_variable_is_named_as_the_person_wrote_it(tmp_path: Path) -> None:
         load(tmp_path, LEADHAND_WORKERS_MAX="none")
 
 
+def test_a_setting_below_another_is_one_of_its_own(tmp_path: Path) -> None:
+    flags = {"guard": "true", "guard.trusted_servers": ["docs"]}
+    assert load_settings(tmp_path, flags, {}).trusted_servers == ("docs",)
+
+
 @pytest.mark.parametrize(
     "address", ["notaurl", "localhost:8080", "http://", "ftp://a", "http://[::1", "http://a:b"]
 )
