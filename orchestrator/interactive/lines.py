@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from typing import TYPE_CHECKING, Protocol
 
 import platformdirs
@@ -13,6 +14,8 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.patch_stdout import patch_stdout
+
+from orchestrator.terminal.typed_line import TypedLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,6 +85,40 @@ class TerminalLines:
                 event.app.exit(exception=EOFError)
 
         return keys
+
+
+class PlainLines:
+    """A terminal that only shows characters: a line, and above it what is printed."""
+
+    def __init__(self, *, interrupt: Callable[[], bool]) -> None:
+        """`interrupt` as for a `TerminalLines`."""
+        self._line = TypedLine(PROMPT, interrupt=interrupt)
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        with redirect_stdout(_Above(self._line)):
+            yield
+
+    async def read(self) -> str | None:
+        return await self._line.read()
+
+    def show_status(self, line: str) -> None:
+        pass
+
+
+class _Above(StringIO):
+    """Standard output while a line is typed below it."""
+
+    def __init__(self, line: TypedLine) -> None:
+        super().__init__()
+        self._line = line
+
+    def write(self, text: str) -> int:
+        self._line.above(text)
+        return len(text)
+
+    def isatty(self) -> bool:
+        return True
 
 
 class PipedLines:

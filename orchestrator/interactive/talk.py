@@ -14,12 +14,13 @@ from coordination.stores import open_stores
 from orchestrator.inspection.status import at_work
 from orchestrator.interactive.commands import Commands, words
 from orchestrator.interactive.glance import glance
-from orchestrator.interactive.lines import Lines, PipedLines, TerminalLines
+from orchestrator.interactive.lines import Lines, PipedLines, PlainLines, TerminalLines
 from orchestrator.interactive.person import Person
 from orchestrator.lead.opening import open_again, open_goal
 from orchestrator.lead.outcome import ExitCode
 from orchestrator.lead.session import Session, prepared
 from orchestrator.terminal.console import Console
+from orchestrator.terminal.plain import is_plain
 
 if TYPE_CHECKING:
     import click
@@ -77,11 +78,15 @@ def _talk(options: RunOptions, verbs: click.Group) -> Talk:
     commands = Commands(verbs, options.team_directory)
     person = Person(console, commands)
     console.asker = person.ask
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        lines: Lines = TerminalLines(words(commands.verbs), interrupt=person.interrupt)
-    else:
-        lines = PipedLines()
-    return Talk(person=person, lines=lines, console=console)
+    return Talk(person=person, lines=_lines(commands, person), console=console)
+
+
+def _lines(commands: Commands, person: Person) -> Lines:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return PipedLines()
+    if is_plain():
+        return PlainLines(interrupt=person.interrupt)
+    return TerminalLines(words(commands.verbs), interrupt=person.interrupt)
 
 
 async def _first_words(talk: Talk) -> str | None:

@@ -14,6 +14,7 @@ import click
 
 from coordination.errors import NO_ROOM
 from coordination.events import EventTail
+from orchestrator.terminal.typed_line import TypedLine
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -85,7 +86,7 @@ class Console:
         self.as_json = as_json
         self._colors: dict[str, str] = {}
         self._unfinished = ""
-        self._open_question = ""  # shown at the end of the screen, where its answer is typed
+        self._answer: TypedLine | None = None  # to an open question, below everything else
         self.is_lossy = False  # something could not be written, though its reader is there
         self.asker: Callable[[str], Awaitable[str]] | None = None  # a session reads itself
         self._asking = anyio.Lock()
@@ -93,9 +94,11 @@ class Console:
 
     def _put(self, text: str, *, nl: bool = True) -> None:
         """A terminal, pipe or disk that takes no more ends no run: what happens is on disk as well."""
-        again = self._open_question
         try:
-            click.echo(f"\n{text}\n{again}" if again else text, nl=nl and not again)
+            if self._answer:
+                self._answer.above(text if sys.stdout.isatty() else click.unstyle(text))
+            else:
+                click.echo(text, nl=nl)
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if error.errno in NO_ROOM:
@@ -143,25 +146,31 @@ class Console:
             if self.asker:
                 return await self.asker(question)
             self.flush()
-            if sys.stdin.isatty():
-                termios.tcflush(sys.stdin, termios.TCIFLUSH)
-            self._put(f"{question}: ", nl=False)
-            self._open_question, line = f"{question}: ", ""
-            try:
-                await anyio.wait_readable(sys.stdin)
-                line = sys.stdin.readline()
-            finally:
-                self._open_question = ""
-                if not line:  # nobody ended the line of the question by typing
-                    self._put("")
-            self.at_end = not line
-            return line.strip()
+            line = await (self._typed if sys.stdin.isatty() else _piped)(f"{question}: ")
+            self.at_end = line is None
+            return (line or "").strip()
+
+    async def _typed(self, question: str) -> str | None:
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        self._answer = TypedLine(question)
+        try:
+            return await self._answer.read()
+        finally:
+            self._answer = None
 
     def _line(self, event: Mapping[str, Any]) -> str:
         who = str(event.get("who", "")).partition("~")[0]
         color = self._colors.setdefault(who, COLORS[len(self._colors) % len(COLORS)])
         clock = click.style(str(event.get("at", ""))[11:19], dim=True)
         return f"{clock} {click.style(f'{who:<8}', fg=color, bold=True)} {_words(event)}"
+
+
+async def _piped(question: str) -> str | None:
+    click.echo(question, nl=False)
+    await anyio.wait_readable(sys.stdin)
+    line = sys.stdin.readline()
+    click.echo("")
+    return line or None
 
 
 def lines_of(directory: StateDirectory, name: str) -> list[str]:

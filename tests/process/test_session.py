@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.terminal import CTRL_C, CTRL_D, Terminal
+from tests.support.ssh_server import SshServer
+from tests.support.terminal import CTRL_C, CTRL_D, ENTER, Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
@@ -31,20 +33,27 @@ TALKS = """
 """
 
 
-def sits_down(stage: Stage, *arguments: str) -> Terminal:
-    return Terminal.leadhand(*arguments, cwd=stage.root, environment=stage.environment)
-
-
 @pytest.fixture
 def stage(staged: Stages) -> Stage:
     return staged(TALKS)
 
 
 @pytest.fixture
-def terminal(stage: Stage) -> Iterator[Terminal]:
-    terminal = sits_down(stage)
-    yield terminal
-    terminal.close()
+def seat(stage: Stage) -> Iterator[Callable[..., Terminal]]:
+    """Sit down at a terminal of some kind, at which a session begins."""
+    with ExitStack() as seats:
+
+        def sit_down(**screen: Any) -> Terminal:
+            terminal = Terminal.leadhand(cwd=stage.root, environment=stage.environment, **screen)
+            seats.callback(terminal.close)
+            return terminal
+
+        yield sit_down
+
+
+@pytest.fixture
+def terminal(seat: Callable[..., Terminal]) -> Terminal:
+    return seat()
 
 
 def test_a_person_talks_looks_and_leaves(stage: Stage, terminal: Terminal) -> None:
@@ -80,6 +89,38 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(stage: Stage, terminal:
     assert stage.living() == []
 
 
+@pytest.mark.parametrize("term", ["dumb", None])
+def test_a_terminal_that_only_shows_characters_gets_nothing_else(
+    stage: Stage, seat: Callable[..., Terminal], term: str | None
+) -> None:
+    terminal = seat(term=term, columns=60)
+    terminal.sees("you>")
+    terminal.presses(f"look around{ENTER}a sekond")  # goes on typing while the lead works
+    terminal.sees(r"lead +a\.py matters most")
+    terminal.sees(r"(?m)^you> a sekond$")
+    terminal.types("\x7f" * 4 + "cond word")
+    terminal.sees("You said word")
+    terminal.types("half of it" + CTRL_C + "/quit")
+    assert terminal.end() == 0, terminal.text
+    assert b"\x1b" not in terminal.raw
+    assert [line["text"] for line in stage.journal("lead~1") if line["kind"] == "user"][-1] == "a second word"
+
+
+def test_a_narrow_terminal_may_become_narrower_while_a_line_is_typed(seat: Callable[..., Terminal]) -> None:
+    terminal = seat(columns=40)
+    terminal.sees("you>")
+    terminal.types("look around")
+    terminal.sees("a.py matters most")
+    terminal.presses("and a second thing that goes on and on")
+    terminal.sees("goes on and\n on\n")
+    terminal.becomes(columns=24)
+    terminal.sees(r"(?s)you> and a second thing ?\n ?that goes on and on\n.*\nlead waits for you\n*$")
+    terminal.types("")
+    terminal.sees("You sa\nid thing")
+    terminal.types("/quit")
+    assert terminal.end() == 0, terminal.text
+
+
 def test_a_pipe_is_a_session_too(stage: Stage) -> None:
     session = f"{sys.executable} -P -m orchestrator.cli.main"
     command = ["sh", "-c", f"printf 'look around\nand a second thing\n' | {session}"]
@@ -94,3 +135,16 @@ def test_leaving_before_the_first_word_begins_nothing(stage: Stage, terminal: Te
     terminal.presses(CTRL_D)
     assert terminal.end() == 0, terminal.text
     assert stage.stores.runs.all() == []
+
+
+def test_a_session_over_ssh_is_one_at_a_terminal(stage: Stage) -> None:
+    with SshServer(stage.place / "ssh") as server:
+        command = f"{sys.executable} -P -m orchestrator.cli.main"
+        over_ssh = server.command(command, stage.root, stage.environment)
+        with closing(Terminal(over_ssh, cwd=stage.place, environment=stage.environment)) as there:
+            there.sees("you>")
+            there.types("look around")
+            there.sees("a.py matters most")
+            there.sees("lead waits for you")
+            there.types("/quit")
+            assert there.end() == 0, there.text

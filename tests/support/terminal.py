@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess  # noqa: TID251 - the command as a person starts it
 import sys
@@ -38,20 +39,31 @@ class _Screen(pyte.HistoryScreen):
 class Terminal:
     """A running command on a terminal of its own."""
 
-    def __init__(self, command: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        term: str | None = "xterm-256color",
+        columns: int = COLUMNS,
+    ) -> None:
+        """`term` is what the terminal says it is; None when it says nothing."""
         self._master, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        told = {name: value for name, value in environment.items() if name != "TERM"}
+        self._resize(columns)
         self.process = subprocess.Popen(
             command,
             cwd=cwd,
-            env={**environment, "TERM": "xterm-256color"},
+            env=told if term is None else {**told, "TERM": term},
             stdin=follower,
             stdout=follower,
             stderr=follower,
             start_new_session=True,
         )
         os.close(follower)
-        self._screen = _Screen(COLUMNS, ROWS, history=5000, ratio=0.5)
+        self.raw = b""  # all that was sent to the terminal
+        self._screen = _Screen(columns, ROWS, history=5000, ratio=0.5)
         self._screen.answer = self.presses
         self._stream = pyte.ByteStream(self._screen)
         self._lock = threading.Lock()
@@ -59,12 +71,26 @@ class Terminal:
         self._reader.start()
 
     @classmethod
-    def leadhand(cls, *arguments: str, cwd: Path, environment: Mapping[str, str]) -> Terminal:
-        return cls(
-            [sys.executable, "-P", "-m", "orchestrator.cli.main", *arguments],
-            cwd=cwd,
-            environment=environment,
-        )
+    def leadhand(
+        cls,
+        *arguments: str,
+        cwd: Path,
+        environment: Mapping[str, str],
+        term: str | None = "xterm-256color",
+        columns: int = COLUMNS,
+    ) -> Terminal:
+        command = [sys.executable, "-P", "-m", "orchestrator.cli.main", *arguments]
+        return cls(command, cwd=cwd, environment=environment, term=term, columns=columns)
+
+    def _resize(self, columns: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
+
+    def becomes(self, columns: int) -> None:
+        """The window is as wide as that from now on."""
+        with self._lock:
+            self._screen.resize(columns=columns)
+        self._resize(columns)
+        self.process.send_signal(signal.SIGWINCH)
 
     def types(self, text: str) -> None:
         """The keys are pressed, Enter after them."""
@@ -77,7 +103,8 @@ class Terminal:
     def text(self) -> str:
         """All that can be seen, and what has scrolled away above it."""
         with self._lock:
-            above = ["".join(line[x].data for x in range(COLUMNS)) for line in self._screen.history.top]
+            columns = range(self._screen.columns)
+            above = ["".join(line[x].data for x in columns) for line in self._screen.history.top]
             return "\n".join(line.rstrip() for line in [*above, *self._screen.display])
 
     def sees(self, pattern: str) -> re.Match[str]:
@@ -109,4 +136,5 @@ class Terminal:
             except OSError:  # the last process on the terminal has ended
                 return
             with self._lock:
+                self.raw += data
                 self._stream.feed(data)

@@ -12,6 +12,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import click
+import pyte
 import pytest
 
 from coordination.events import EventLog
@@ -35,7 +36,8 @@ from orchestrator.terminal.console import Console
 async def both():
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
-        await anyio.wait_all_tasks_blocked()
+        while not console._answer or console._answer._text != "ye":
+            await anyio.sleep(0.01)
         console.emit({"action": "leads", "who": "lead~1", "at": "2026-01-02T03:04:05.678Z", "term": 1})
 async def ask():
     console.say(f"answered {await console.ask('start this team?')}")
@@ -161,21 +163,22 @@ def test_output_without_room_is_told_once_and_ends_no_run(*, as_json: bool) -> N
     assert ended.stderr == f"{UNWRITTEN.format(why='No space left on device')}\n"
 
 
-def test_what_happens_while_a_question_is_open_begins_a_line_and_shows_it_again() -> None:
+def test_what_happens_while_a_question_is_open_stands_above_it_and_what_was_typed_is_kept() -> None:
     ours, theirs = pty.openpty()
     asking = subprocess.Popen([sys.executable, "-c", ASK_AND_TELL], stdin=theirs, stdout=theirs)
     os.close(theirs)
     told = ""
-    while told.count("start this team?: ") < 2:
-        told += os.read(ours, 4096).decode()
-    os.write(ours, b"yes\n")
-    while "answered" not in told:
-        told += os.read(ours, 4096).decode()
+    for keys, shown in ((b"", "team?: "), (b"yx\x7fe", "team?: ye"), (b"s\x1b[A\n", "answered")):
+        os.write(ours, keys)
+        while shown not in told:
+            told += os.read(ours, 4096).decode()
     assert asking.wait() == 0
     os.close(ours)
-    assert click.unstyle(told).splitlines() == [
-        "start this team?: ",
+    screen = pyte.Screen(columns=80, lines=4)
+    pyte.Stream(screen).feed(told)
+    assert [row.rstrip() for row in screen.display] == [
         "03:04:05 lead     leads, term 1",
         "start this team?: yes",
         "answered yes",
+        "",
     ]
