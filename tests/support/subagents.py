@@ -72,10 +72,10 @@ class Delegating:
 
 @asynccontextmanager
 async def delegating(
-    role: str, team: Team, rules: str, *, plan_required: bool = False, **settings: Any
+    role: str, team: Team, rules: str, *, head: str = "", plan_required: bool = False, **settings: Any
 ) -> AsyncIterator[Delegating]:
-    """`role` is lead or teammate; the task is the only one of a new run."""
-    with ScriptedServer(Playbook.parse(f"format: 1\nrules:\n{rules}")) as server:
+    """`role` is lead or teammate; the task is the only one of a new run. `head` are lines of the playbook."""
+    with ScriptedServer(Playbook.parse(f"format: 1\n{head}rules:\n{rules}")) as server:
         of_role = replace(ALLOWED, base_url=server.url, **settings)
         stores = leads(team)
         run = opens_run(stores)
