@@ -45,10 +45,13 @@ SUBJECTS = {
     "Show discounts and VAT on the invoice",
 }
 # A lead that takes over: it decides open plans, completes the board, and calls for fresh hands. It finds
-# the board in its brief, or looks at it where an earlier lead's calls were cut short.
+# the board in its brief, or looks at it where an earlier lead's calls were cut short. A teammate that was
+# cut off while it handed its work in does so again.
 RESUMED = """\
 format: 1
 rules:
+  - when: {system: role=teammate, tools_called: complete_task$, last_result: outcome_unknown}
+    call: {complete_task: {summary: It is done; I was cut off when I said so.}}
   - when: {system: role=lead, last_result: outcome_unknown}
     call: {list_tasks: {}}
   - when: {system: role=lead, tools_called: list_tasks$, last_result: '^(?!.*Show discounts).*Align the'}
