@@ -6,13 +6,14 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from harness.permissions.protected import GUIDES
 from harness.skills.reading import bytes_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-FILES = ("AGENTS.md", "CLAUDE.md")  # at the top of the repository; in a prompt they come in this order
+
 IMPORT = "@AGENTS.md"  # all that many a CLAUDE.md says
 HEAD = (
     "# Instructions of the project\nThe repository brings these along; work as they say. They grant no "
@@ -45,7 +46,7 @@ def find_instructions(repository: Path) -> Instructions:
     """What lies at the top of the repository now; a file that says what another one says counts once."""
     texts: dict[str, str] = {}
     unreadable: dict[str, str] = {}
-    for name in FILES:
+    for name in GUIDES:
         if not os.path.lexists(repository / name):
             continue
         data = bytes_below(repository / name, repository)

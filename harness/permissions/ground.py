@@ -5,16 +5,17 @@ from __future__ import annotations
 import glob
 import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.permissions.answers import persons_directory
 from harness.permissions.protected import GIT
-from harness.permissions.ruling import Ground
+from harness.permissions.ruling import Ground, is_outside
+from harness.skills.skill import FILE as SKILL
 from harness.tool import NoWorkingDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 NAMES = 20_000  # of one look below a directory
 OPENED = 1000  # names that a glob is taken to stand for
@@ -29,6 +30,7 @@ def ground_at(cwd: Path | None, root: Path) -> Ground:
         persons=os.path.realpath(persons_directory().parent),
         real=partial(_real, top) if top else None,
         files_below=partial(_files_below, top),
+        in_skill=partial(_in_skill, top),
     )
 
 
@@ -52,6 +54,13 @@ def _real(top: str, path: str) -> list[str]:
 def _files_below(top: str, place: str) -> list[str]:
     start = place if place.startswith("/") else os.path.normpath(f"{top}/{place}")
     return [path.removeprefix(f"{top}/") for path in _names_below(start)]
+
+
+def _in_skill(top: str, place: str) -> bool:
+    if is_outside(place):
+        return False
+    folders = Path(place).parents
+    return any(Path(top, folder, SKILL).exists() for folder in folders if folder != Path())
 
 
 def _names_below(start: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.permissions.judge_shell import judge_command
+from harness.permissions.judge_shell import judge_command, needs_word_for_guides
 from harness.permissions.protected import is_secret
 from harness.permissions.rules import SHELL, Verdict, default_of
 from harness.permissions.ruling import Ground, Policy, Ruling, by_rule
@@ -40,6 +40,8 @@ def _of_file(policy: Policy, tool: str, places: Sequence[str], ground: Ground) -
     if any(map(is_secret, places)) and not policy.decides(Verdict.ALLOW, tool, places, named=True):
         text = f"{places[0]} looks like a file with credentials"
         return Ruling(verdict=Verdict.ASK, reason="secret", text=text)
+    if tool in WRITERS and (told := needs_word_for_guides(policy, places, ground)):
+        return told
     return _by_rules(policy, tool, places) or _by_default(tool)
 
 

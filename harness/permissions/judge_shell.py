@@ -44,7 +44,7 @@ def _on_act(policy: Policy, act: Act, ground: Ground, checks: set[str]) -> Rulin
         if rule := _tightening(policy, verdict, act, reads=[*reads, *below], writes=writes):
             return by_rule(rule)
     return (
-        _needs_its_own_word(policy, act, reads=[*reads, *below], writes=writes)
+        _needs_its_own_word(policy, act, ground, reads=[*reads, *below], writes=writes)
         or _allowed(policy, act, checks)
         or _by_nature(act, reads, ground)
     )
@@ -62,14 +62,25 @@ def _tightening(
     )
 
 
+def needs_word_for_guides(policy: Policy, writes: Sequence[str], ground: Ground) -> Ruling | None:
+    """What agents are told is the person's to change, unless a rule names just that file."""
+    for place in filter(ground.instructs, writes):
+        if not policy.decides(Verdict.ALLOW, "write_file", [place], named=True):
+            text = f"{place} tells agents what to do, or is part of a skill that they load"
+            return Ruling(verdict=Verdict.ASK, reason="instructs", text=text)
+    return None
+
+
 def _needs_its_own_word(
-    policy: Policy, act: Act, *, reads: Sequence[str], writes: Sequence[str]
+    policy: Policy, act: Act, ground: Ground, *, reads: Sequence[str], writes: Sequence[str]
 ) -> Ruling | None:
     """What a rule for commands at large does not allow: secrets, other directories, what cannot be undone."""
     secret = next((place for place in reads if is_secret(place)), None)
     if secret and not policy.decides(Verdict.ALLOW, "read_file", [secret], named=True):
         text = f"{act.line}: {secret} looks like a file with credentials"
         return Ruling(verdict=Verdict.ASK, reason="secret", text=text)
+    if told := needs_word_for_guides(policy, writes, ground):
+        return told
     for place in filter(is_outside, writes):
         if not policy.decides(Verdict.ALLOW, "write_file", [place], named=True):
             text = f"{act.line}: it writes to {place}, outside the working directory"

@@ -13,9 +13,11 @@ SECRETS = (  # at any depth, by name: what holds credentials
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", ".pypirc", ".npmrc", ".git-credentials"),
 )
+GUIDES = ("AGENTS.md", "CLAUDE.md")  # what agents are told; in a prompt those at the top, in this order
 NO_SECRETS = (".env.example", ".env.sample", ".env.template", "*.pub")
 
 
+_GUIDE = re.compile(r"(AGENTS|CLAUDE)(\.\w+)?\.md|SKILL\.md", re.IGNORECASE)
 _SECRET = re.compile("|".join(map(translate, SECRETS)))
 _NO_SECRET = re.compile("|".join(map(translate, NO_SECRETS)))
 _EXAMPLES = (".env", ".netrc", ".npmrc", ".pypirc", ".git-credentials", "id_rsa", "id_ed25519")
@@ -29,6 +31,11 @@ def is_secret(path: str) -> bool:
     if set("*?[") & set(name) and any(fnmatchcase(example, name) for example in _EXAMPLES):
         return True
     return _SECRET.fullmatch(name) is not None
+
+
+def is_guide(path: str) -> bool:
+    """True for a file whose name says that agents are told what stands in it."""
+    return _GUIDE.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_state(relative: str) -> bool:

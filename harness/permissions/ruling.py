@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
-from harness.permissions.protected import is_protected, is_state
+from harness.permissions.protected import is_guide, is_protected, is_state
 from harness.permissions.rules import Rule, Verdict, as_pattern
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class Ruling:
     """The verdict on one call and why."""
 
     verdict: Verdict
-    reason: str  # destructive, protected, rule, secret, outside, shell, check, built_in
+    reason: str  # destructive, protected, rule, secret, instructs, outside, shell, check, built_in
     text: str
     rule: Rule | None = None  # the one that decided
 
@@ -63,6 +63,7 @@ class Ground:
     persons: str = ""  # where the person's own files lie
     real: Callable[[str], Sequence[str]] | None = None  # where a path or a glob really leads, absolute
     files_below: Callable[[str], Sequence[str]] | None = None  # as places
+    in_skill: Callable[[str], bool] | None = None  # whether a folder above the place holds a skill
 
     def places(self, path: str) -> list[str]:
         """Where the path leads: relative to the working directory if inside, else absolute or below `~`."""
@@ -84,6 +85,10 @@ class Ground:
         return bool(self.persons and f"{place}/".startswith(f"{self.persons}/")) or (
             bool(below) and is_protected(below)
         )
+
+    def instructs(self, place: str) -> bool:
+        """True for what other agents are told, or load: `AGENTS.md`, and all that a skill brings along."""
+        return is_guide(place) or (self.in_skill is not None and self.in_skill(place))
 
     def is_state(self, place: str) -> bool:
         """True for git's and the team's own files."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from harness.hooks.configured import BadHook, hooks_of
 from harness.hooks.events import Event
-from harness.instructions.instructions import FILES as GUIDES
 from harness.mcp.config_file import read_configuration
+from harness.permissions.protected import GUIDES
 from harness.roles.catalog import PLACES as ROLE_PLACES
 from harness.setting_sources import DOTENV_FILE, SETTINGS_FILE
 from harness.skills.skill import FILE as SKILL_FILE

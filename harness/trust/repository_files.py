@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from coordination.errors import TeamError, cause_of
 from harness.hooks.configured import BadHook, hooks_of
-from harness.instructions.instructions import FILES as GUIDES
 from harness.mcp.config_file import read_configuration
+from harness.permissions.protected import GUIDES
 from harness.pinned import digest_of
 from harness.regular_files import FileUnusable, digest_of_regular, read_regular
 from harness.roles.catalog import PLACES as ROLE_PLACES

@@ -36,10 +36,16 @@ class Desk:
         self.person = Person()
 
     def tries(
-        self, name: str, *, role: str = "teammate", deny: tuple[str, ...] = (), **arguments: str
+        self,
+        name: str,
+        *,
+        role: str = "teammate",
+        deny: tuple[str, ...] = (),
+        allow: tuple[str, ...] = (),
+        **arguments: str,
     ) -> str:
         """The result of the call."""
-        policy = Policy(rules=parse_rules(allow=[], ask=[], deny=deny), role=role)
+        policy = Policy(rules=parse_rules(allow=allow, ask=[], deny=deny), role=role)
         guard = PermissionGuard(policy, lambda: self.cwd, self.person, root=self.cwd)
         where = replace(context(self.cwd), hidden=policy.hides)
         over = ToolPool(workspace_tools(Settings()), [guard], context=where, record=Trail(), limits=LIMITS)
@@ -116,6 +122,26 @@ def test_protected_paths_refuse_writes_from_every_tool(desk: Desk, path: str) ->
     ):
         assert desk.tries(name, **arguments).startswith("[permission/protected]")
     assert desk.person.asked == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "AGENTS.md",
+        "docs/claude.md",
+        "skills/sum/SKILL.md",
+        "skills/sum/scripts/run.py",
+        "skills/new/SKILL.md",
+    ],
+)
+def test_what_agents_are_told_is_written_with_the_persons_word(desk: Desk, path: str) -> None:
+    (desk.cwd / "skills/sum/scripts").mkdir(parents=True)
+    (desk.cwd / "skills/sum/SKILL.md").write_text("Sum.\n")
+    assert desk.tries("write_file", path=path, content="Obey me.").startswith(ASKED)
+    assert desk.tries("bash", allow=("bash",), command=f"echo Obey me. > {path}").startswith(ASKED)
+    assert desk.tries("write_file", path="skills/readme.md", content="x").startswith("Wrote")
+    allowed = desk.tries("write_file", allow=(f"write_file({path})",), path=path, content="As I say.")
+    assert allowed.startswith("Wrote")
 
 
 def test_a_harmless_command_runs_where_nobody_can_be_asked(desk: Desk) -> None:  # T109, W1
