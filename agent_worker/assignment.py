@@ -14,6 +14,7 @@ from coordination.mail.lines import BRANCH_MOVED, UNDELIVERABLE
 from coordination.records import MemberState, PlanState, Status
 from coordination.tasks.rules import InvalidTransition, StaleToken
 from coordination.usage import Usage
+from harness.ledger import used_on
 from harness.tool import NoWorkingDirectory, ToolFailure
 from harness.tools.mail import TOLD_BY_HOST
 from workspace.desk import HandedIn, NoTask, checks_of, kept_branch
@@ -117,6 +118,7 @@ class Assignment:
         stores.events.record("resumed", task=task.id, subject=task.subject, token=task.token)
         if task.status.is_final:
             return None
+        self._meter.total = used_on(stores.team.directory, task.id, stores.roster.bearers(self._former))
         self._keeper.holds(task.id, task.token)
         self._desk.go_on(task)
         return task

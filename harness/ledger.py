@@ -13,13 +13,24 @@ from coordination.usage import Usage
 from harness.limits import Spent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from coordination.files import StateDirectory
     from harness.prices import PriceTable
 
 
 WORKED = "worked"  # the event that tells of time that was spent on a task
+
+
+def used_on(directory: StateDirectory, task: str, processes: Collection[str]) -> Usage:
+    """What these processes used of their models for the task, as their events tell it."""
+    total = Usage()
+    for event in EventTail(directory).read_new():
+        of_task = (event.get("action"), event.get("task")) == ("model_call", task)
+        if of_task and event.get("who") in processes:
+            with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
+                total += msgspec.convert(event.get("usage"), Usage)
+    return total
 
 
 class Ledger:

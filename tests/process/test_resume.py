@@ -162,6 +162,9 @@ def came_through(stage: Stage, kills: int) -> Conversation:
     name = stage.owner("count")
     after = of_teammate(stage, name)
     assert fault(after.messages) is None
+    result = stage.task("count").result
+    assert result
+    assert result.usage.calls == len(of(stage, name, "model_call"))  # by all its lives
     steps = stage.history("count")
     assert (steps.count("claim"), "reclaim" in steps) == (1, False)
     assert 0 < steps.count("resume") <= kills  # some die before they have taken it up

@@ -10,7 +10,7 @@ import pytest
 from coordination.events import EventLog, EventsAbout
 from coordination.usage import Usage
 from harness.budget import Budget
-from harness.ledger import Ledger
+from harness.ledger import Ledger, used_on
 from harness.limits import LimitReached, Limits, Spent, reached, shown
 from harness.loop import Incoming
 from harness.prices import BadPrice, PriceTable, parse_price
@@ -205,6 +205,15 @@ async def test_minutes_count_from_the_begin_of_a_task_and_of_a_member(team: Team
     clock.advance(9 * 60)
     with pytest.raises(LimitReached, match=r"limits\.member\.max_minutes 25"):
         await model.reply(asks("go"), lambda _: None)
+
+
+def test_what_processes_used_on_a_task_is_summed_up_for_their_successor(team: Team) -> None:
+    used(team, "alice~7", MILLION, task="task_1")
+    used(team, "alice~9", MILLION, task="task_1")
+    used(team, "alice~9", MILLION, task="task_2")
+    used(team, "bob~3", MILLION, task="task_1")
+    EventLog(team.directory, team.clock, "alice~9").record("model_call", task="task_1", usage="much")
+    assert used_on(team.directory, "task_1", ["alice~9", "alice~7"]) == MILLION + MILLION
 
 
 @pytest.mark.anyio
