@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.plan_gate import PlanOfTask
-    from coordination.records import Member, Message, Task
+    from coordination.records import Member, Task
     from coordination.stores import Stores
     from harness.metered_model import MeteredModel
     from harness.off_loop import OffLoop
@@ -62,7 +62,6 @@ class Assignment:
         end_background: Callable[[str], Awaitable[None]],
     ) -> None:
         """`former` is the dead process of the same name that this one goes on for."""
-        self.asked_lead = False  # the model sent the lead a message, and none came since
         self.untrusted: Callable[[], str] = lambda: ""  # what the conversation holds from elsewhere
         self._stores = stores
         self._pulse = pulse
@@ -264,15 +263,6 @@ class Assignment:
         if why := self.untrusted():
             marks["untrusted"] = why
         self._stores.outbox.send("lead", text, type=kind, metadata=marks)
-
-    def heard_sent(self, to: str) -> None:
-        """The model sent a message."""
-        self.asked_lead = self.asked_lead or to == "lead"
-
-    def heard(self, message: Message) -> None:
-        """The model got a message."""
-        if message.type not in NO_ANSWER_NEEDED:
-            self.asked_lead = False
 
     # leaving
 

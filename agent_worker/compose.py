@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agent_worker.asking import Asking
 from agent_worker.assignment import Assignment
 from agent_worker.lease_keeper import LeaseKeeper
 from agent_worker.lookout import Lookout
@@ -76,6 +77,7 @@ class Teammate:
         self._mind: Mind | None = None
         self.stores = open_stores(team, self.bearer, first_key=first_key)
         self.stores.events.hide(settings.secrets())
+        self._asking = Asking(self.stores, self._off_loop, me=member.name)
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
         self._shutdown = Shutdown(self._beside, me=self.bearer)
         self._workplace = self._make_workplace()
@@ -111,10 +113,9 @@ class Teammate:
         background = self._background(desk)
         plan = PlanOfTask(self.stores, desk, self._off_loop)
         assignment = self._assignment(desk, plan, mind, background)
-        inbox = self._post.inbox(self._off_loop, assignment.heard)
+        inbox = self._post.inbox(self._off_loop, self._asking.heard)
         self._extras = extras = self._make_extras(assignment)
-        subagents = self._subagents(mind, desk, extras)
-        tooling = self._tooling(extras, mind, subagents)
+        tooling = self._tooling(extras, mind, subagents := self._subagents(mind, desk, extras))
         self._pool = pool = tooling.pool(assignment, plan, background)
         lookout = self._lookout(pool, mind)
         news = Sources(inbox, background, until_on=lookout.until_on)
@@ -138,6 +139,7 @@ class Teammate:
             agent=agent,
             inbox=inbox,
             background=background,
+            asking=self._asking,
             news=news,
             lookout=lookout,
             keeper=self.keeper,
@@ -238,6 +240,7 @@ class Teammate:
             extras=extras,
             mind=mind,
             subagents=subagents,
+            asking=self._asking,
             off_loop=self._off_loop,
             pulse=self._pulse,
             keeper=self.keeper,

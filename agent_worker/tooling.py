@@ -26,6 +26,7 @@ from harness.tools.todo import todo_write
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from agent_worker.asking import Asking
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.mind import Mind
@@ -53,6 +54,7 @@ class Tooling:
     extras: Extras  # its role, skills and servers
     mind: Mind
     subagents: Subagents
+    asking: Asking
     run: Callable[[], str | None]  # the open one
     off_loop: OffLoop  # for `stores`
     pulse: Pulse
@@ -129,7 +131,7 @@ class Tooling:
             ),
             todo_write(self.mind.note_todos),
             submit_plan(plan),
-            send_message(self.stores.outbox, self.off_loop, sent=assignment.heard_sent),
+            send_message(self.stores.outbox, self.off_loop, sent=self.asking.sent),
             task_tool(self.subagents),
             *self.extras.tools,
         ]

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from agent_worker.assignment import NO_ANSWER_NEEDED
 from agent_worker.briefing import PLAN_NEWS
+from coordination.mail.bearers import LEAD
 from coordination.mail.positions import DELIVERY_KIND
 from harness.context.messages import blocks_of
 from harness.context.reminder import REMINDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from harness.context.messages import Block, Message
     from harness.loop import Incoming
+
+
+ANSWER = "an answer of "
 
 
 def asks_for_an_answer(item: Incoming) -> bool:
@@ -33,17 +37,31 @@ def awaits_decision(messages: Iterable[Message]) -> bool:
     return waits
 
 
-def awaits_lead(messages: Iterable[Message]) -> bool:
-    """True when the lead was written to, and nothing was said to the teammate since."""
-    waits, sent = False, set[str]()
+def awaits_answer_of(messages: Iterable[Message]) -> str:
+    """Who was written to last, if nothing was said to the teammate since; else nobody."""
+    asked, sent = "", dict[str, str]()
     for block in _blocks(messages):
-        if block.get("name") == "send_message" and block["input"].get("to") == "lead":
-            sent.add(block["id"])
+        if block.get("name") == "send_message":
+            sent[block["id"]] = str(block["input"].get("to", ""))
         elif block.get("tool_use_id") in sent and not block.get("is_error"):
-            waits = True
+            asked = sent[block["tool_use_id"]]
         elif (said := _said(block)) and said != REMINDER:
-            waits = False
-    return waits
+            asked = ""
+    return asked
+
+
+def answer_of(name: str) -> str:
+    """What somebody waits for who asked `name`, as the roster says it."""
+    return ANSWER + ("the lead" if name == LEAD else name)
+
+
+def circle(me: str, asked: str, waits: Mapping[str, str]) -> list[str]:
+    """Who would wait for each other if `me` waited for `asked` too; `waits` says what each waits for."""
+    around = [me]
+    while asked not in around:
+        around.append(asked)
+        asked = waits.get(asked, "").removeprefix(ANSWER) if waits.get(asked, "").startswith(ANSWER) else ""
+    return around if asked == me else []
 
 
 def _blocks(messages: Iterable[Message]) -> Iterator[Block]:

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from agent_worker.assignment import NO_ANSWER_NEEDED
 from agent_worker.briefing import PLAN_VOID, not_completed, plan_decided
-from agent_worker.waiting import asks_for_an_answer, awaits_decision, awaits_lead
+from agent_worker.waiting import answer_of, asks_for_an_answer, awaits_decision
 from coordination.errors import TeamError, first_of
 from coordination.records import PlanState, Status
 from harness.anthropic_model import load_sdk
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Awaitable, Callable, Coroutine
 
+    from agent_worker.asking import Asking
     from agent_worker.assignment import Assignment
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.lookout import Lookout
@@ -60,6 +61,7 @@ class Worker:
         agent: Agent,
         inbox: TeamInbox,
         background: Background,
+        asking: Asking,
         news: Sources,
         lookout: Lookout,
         keeper: LeaseKeeper,
@@ -77,6 +79,7 @@ class Worker:
         self._agent = agent
         self._inbox = inbox
         self._background = background
+        self._asking = asking
         self._news = news  # mail and the ends of background commands; nothing while the team rests
         self._lookout = lookout
         self._keeper = keeper
@@ -198,18 +201,18 @@ class Worker:
             if not text:
                 break
             incoming = [Incoming(text=text, kind="event")]
-            self._assignment.asked_lead = False
+            self._asking.of = ""
         if not self._lookout.shutdown.asked:
             await self._assignment.leave()
 
     async def _first_words(self, task: Task) -> list[Incoming]:
         """What starts the work; only what it waits for where the conversation about it goes on."""
         left, self._left = self._left, Conversation()
-        self._assignment.asked_lead = False
+        self._asking.of = ""
         if left.about == task.id and left.messages:
             left.requests = [await self._assignment.brief(task)]  # the board says what is asked, no journal
             await self._agent.go_on(left)
-            self._assignment.asked_lead = awaits_lead(left.messages)
+            self._asking.take_up(left.messages)
             is_waited_for = await self._plan.take_up() and awaits_decision(left.messages)
             text = await self._until_decided() if is_waited_for else ""
             return [Incoming(text=text, kind="event")] if text else []
@@ -239,15 +242,11 @@ class Worker:
     async def _until_handed_in(self) -> str:
         if self._background.running and await self._until_news():
             return "[A background command has ended, or mail has come] go on with your task."
-        if self._assignment.asked_lead and self._lead_answers() and await self._until_answered():
+        if await self._asking.may_be_answered() and await self._until_answered():
             return "[Mail has come] go on with your task."
         task = await self._assignment.ended_without()
-        return not_completed(task) if task and task.status is Status.IN_PROGRESS else ""
-
-    def _lead_answers(self) -> bool:
-        """False in a run whose tasks a person wrote: no model leads it, so nobody is there to answer."""
-        run = self._stores.runs.open_run()
-        return run is not None and not run.planned
+        is_open = task is not None and task.status is Status.IN_PROGRESS
+        return self._asking.why_not + not_completed(task) if task and is_open else ""
 
     def _is_final(self) -> bool:
         return self._assignment.task is None or self._assignment.task.status.is_final
@@ -271,10 +270,15 @@ class Worker:
         return await self._plan.state() is not PlanState.PENDING
 
     async def _until_answered(self) -> bool:
-        """Mail has come that may answer the question; False when none came."""
+        """Mail has come that may answer the question; False when none came, or none can."""
+        has_answer = partial(self._inbox.has_new, besides=NO_ANSWER_NEEDED)
+
+        async def is_over() -> bool:
+            return await has_answer() or not await self._asking.may_be_answered()
+
         with anyio.move_on_after(ANSWER_PATIENCE_SECONDS):
-            has_answer = partial(self._inbox.has_new, besides=NO_ANSWER_NEEDED)
-            return await self._wait("an answer of the lead", has_answer)
+            await self._wait(answer_of(self._asking.of), is_over)
+            return await has_answer()
         await self._assignment.declare(waiting_on=None)
         return False
 
@@ -282,7 +286,7 @@ class Worker:
         return await self._wait(f"the end of {', '.join(self._background.running)}", self._has_news)
 
     async def _has_news(self) -> bool:
-        return self._background.has_news or await self._inbox.has_new()
+        return self._background.has_news or await self._inbox.has_new(besides=NO_ANSWER_NEEDED)
 
     async def _wait(self, for_what: str, is_there: Callable[[], Awaitable[bool]]) -> bool:
         """Wait without a model call, as the roster then says; False when the process has to end before."""

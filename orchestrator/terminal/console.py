@@ -58,6 +58,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "start_failed": "could not start {member}: {why}",
     "setup_failed": "cannot make a tree ready: {error}",
     "take_failed": "cannot begin a task: {error}",
+    "waits_in_circle": "would wait in a circle and goes on: {members}",
     "released": "gives {subject} back: {why}",
     "mcp_connected": "connects the MCP server {server} (protocol {protocol}, {tools} tools)",
     "mcp_called": "calls {tool} of {server}: {outcome} ({reason})",

@@ -57,12 +57,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 # two hosts (coordination/mounts, profile, handshake, joining), and who has joined (orchestrator/inspection).
 # What the system refuses is told in words by every verb, and what verbs find where nothing is to be found.
 # What a person changes of a proposed team before it starts (orchestrator/lead/terms).
+# Whom a teammate waits for that it asked, and who would wait in a circle (agent_worker/asking).
 # A line that is typed at a terminal which only shows characters (orchestrator/terminal/typed_line).
 PACKAGES = {
     "coordination": 9800,
     "harness": 18200,
     "workspace": 5100,
-    "agent_worker": 2150,
+    "agent_worker": 2250,
     "orchestrator": 11200,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_worker.briefing import PLAN_VOID, plan_decided
-from agent_worker.waiting import awaits_decision, awaits_lead
+from agent_worker.waiting import answer_of, awaits_answer_of, awaits_decision, circle
 from coordination.records import Decision, Verdict
 from harness.context.messages import unknown_outcomes
 from harness.context.reminder import REMINDER
@@ -57,18 +57,33 @@ def test_a_plan_waits_until_its_author_is_told(messages: list[Message], *, waits
 
 
 @pytest.mark.parametrize(
-    ("messages", "waits"),
+    ("messages", "asked"),
     [
-        ([host(said("do it")), model(WORDS)], False),
-        ([host(said("do it")), model(ASKS), host(ran(ASKS)), model(WORDS)], True),
-        ([host(said("do it")), model(ASKS), host(ran(ASKS), said(REMINDER))], True),
-        ([host(said("do it")), model(ASKS), host(REFUSED), model(WORDS)], False),
-        ([host(said("do it")), model(ASKS), host(*unknown_outcomes(["c2"])), model(WORDS)], False),
-        ([host(said("do it")), model(OTHER), host(ran(OTHER)), model(WORDS)], False),
-        ([host(said("do it")), model(ASKS), host(ran(ASKS)), model(WORDS), host(said("<mail>"))], False),
+        ([host(said("do it")), model(WORDS)], ""),
+        ([host(said("do it")), model(ASKS), host(ran(ASKS)), model(WORDS)], "lead"),
+        ([host(said("do it")), model(ASKS), host(ran(ASKS), said(REMINDER))], "lead"),
+        ([host(said("do it")), model(ASKS), host(REFUSED), model(WORDS)], ""),
+        ([host(said("do it")), model(ASKS), host(*unknown_outcomes(["c2"])), model(WORDS)], ""),
+        ([host(said("do it")), model(OTHER), host(ran(OTHER)), model(WORDS)], "bob"),
+        ([host(said("do it")), model(ASKS), host(ran(ASKS)), model(WORDS), host(said("<mail>"))], ""),
     ],
 )
-def test_a_question_to_the_lead_waits_until_something_is_said(
-    messages: list[Message], *, waits: bool
+def test_a_question_waits_until_something_is_said(messages: list[Message], asked: str) -> None:
+    assert awaits_answer_of(messages) == asked
+
+
+@pytest.mark.parametrize(
+    ("waits", "around"),
+    [
+        ({}, []),
+        ({"bob": answer_of("lead")}, []),
+        ({"bob": "the end of job_1"}, []),
+        ({"bob": answer_of("cem"), "cem": answer_of("bob")}, []),  # a circle, but none of mine
+        ({"bob": answer_of("ana")}, ["ana", "bob"]),
+        ({"bob": answer_of("cem"), "cem": answer_of("ana")}, ["ana", "bob", "cem"]),
+    ],
+)
+def test_who_asks_somebody_that_waits_for_them_waits_in_a_circle(
+    waits: dict[str, str], around: list[str]
 ) -> None:
-    assert awaits_lead(messages) is waits
+    assert circle("ana", "bob", waits) == around

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
+from agent_worker.waiting import answer_of
 from coordination.records import Run, Status
 from tests.support.model import FakeModel, calls, says
+from tests.support.people import comes_alive, stores_of
 from tests.support.teammate import TeammateUnderTest, puts_up
 from workspace.desk import TurnNotOver
 
 if TYPE_CHECKING:
     from coordination.stores import Stores
+    from coordination.team_root import Team
     from harness.model import Reply
 
 pytestmark = pytest.mark.anyio
@@ -77,3 +81,63 @@ async def test_no_other_task_is_claimed_before_the_turn_of_a_finished_one_is_ove
     await alice.on.leave()
     await alice.on.claim(other.id)
     assert lead.tasks.get(other.id).owner == "alice"
+
+
+def asks(name: str) -> Reply:
+    return calls("send_message", to=name, content="Which colour?")
+
+
+def waiting_on(lead: Stores) -> str | None:
+    member = lead.roster.member("alice")
+    assert member
+    return member.waiting_on
+
+
+async def waits(lead: Stores, alice: TeammateUnderTest, for_what: str) -> None:
+    """Until the roster says what she waits for."""
+    pulse = alice.worker._pulse
+    while waiting_on(lead) != for_what:
+        await pulse.wait(pulse.count, 0.02)
+
+
+async def test_who_asks_a_teammate_is_shown_to_wait_for_it_and_goes_on_with_the_answer(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    bob = stores_of(team, comes_alive(team, "bob"))
+    puts_up(lead, run, "Paint")
+    model = thinks(alice, asks("bob"), says("I wait."), calls("complete_task", summary="done"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(alice.worker._work_next)
+        await waits(lead, alice, "an answer of bob")
+        bob.outbox.send("alice", "Blue.")
+        alice.worker._pulse.ring()
+    assert len(model.requests) == 3
+    assert "Blue." in str(model.requests[2].messages[-1])
+    assert waiting_on(lead) is None
+
+
+async def test_who_is_asked_may_leave_and_nobody_waits_any_more(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    bob = comes_alive(team, "bob")
+    puts_up(lead, run, "Paint")
+    model = thinks(alice, asks("bob"), says("I wait."), calls("complete_task", summary="done"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(alice.worker._work_next)
+        await waits(lead, alice, "an answer of bob")
+        lead.roster.closing("bob", bob.incarnation or 0)
+        alice.worker._pulse.ring()
+    assert "[Still open]" in str(model.requests[2].messages[-1])
+
+
+async def test_two_that_would_wait_for_each_other_are_told_and_so_is_the_lead(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    bob = comes_alive(team, "bob")
+    lead.roster.update("bob", bob.incarnation, waiting_on=answer_of("alice"))
+    puts_up(lead, run, "Paint")
+    model = thinks(alice, asks("bob"), says("I wait."), calls("complete_task", summary="done"))
+    await alice.worker._work_next()
+    assert "[You would wait for each other] alice > bob > alice" in str(model.requests[2].messages[-1])
+    told = "alice > bob > alice would wait for answers of each other; alice goes on without"
+    assert ("waits_in_circle", told) in alice.told_lead()
