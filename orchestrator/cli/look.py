@@ -45,6 +45,7 @@ def status(*, as_json: bool, team_directory: Path | None) -> None:
 def tasks(context: click.Context, *, run_id: str | None, as_json: bool, team_directory: Path | None) -> None:
     """Show the board, or with one of the commands look at a task or change the board."""
     from harness.tools.tasks import one_line
+    from orchestrator.inspection.status import at_work
 
     if context.invoked_subcommand:
         context.obj = team_directory
@@ -52,8 +53,14 @@ def tasks(context: click.Context, *, run_id: str | None, as_json: bool, team_dir
     stores = persons_stores(team_directory)
     board = stores.tasks.all(run_id)
     broken = stores.tasks.problems
+    waits = {member["task"]: member["waiting_on"] for member in at_work(stores)["members"]}
+
+    def row(task: Task) -> str:
+        waits_for = waits.get(task.id)
+        return one_line(task) + (f", waits for {waits_for}" if waits_for else "")
+
     rows = [
-        *(fitted(task, one_line) for task in board),
+        *(fitted(task, row) for task in board),
         *(f"{task}  [unreadable] {why}" for task, why in broken.items()),
     ]
     facts = [task.to_json() for task in board]

@@ -47,12 +47,15 @@ def at_work(stores: Stores) -> dict[str, Any]:
     paused = stores.pauses.state()
     lead = _lead(stores)
     leads = lead is not None and lead["state"] == "alive"
+    questions = open_questions(stores)
     return {
         "paused": paused.to_json() if paused and paused.paused else None,
         "run": _run(run),
         "tasks": _board(stores.tasks.all(run.id) if run else []),
-        "members": [_member(stores, member, leads) for member in stores.roster.all()],
-        "questions": [_question(asked) for asked in open_questions(stores)],
+        "members": [
+            _waiting(_member(stores, member, leads), member, questions) for member in stores.roster.all()
+        ],
+        "questions": [_question(asked) for asked in questions],
     }
 
 
@@ -140,6 +143,18 @@ def _member(stores: Stores, member: Member, leads: bool) -> dict[str, Any]:  # n
         "waiting_on": member.waiting_on if state == "alive" else None,
         "why": member.why,
     }
+
+
+def _waiting(facts: dict[str, Any], member: Member, questions: list[RequestState]) -> dict[str, Any]:
+    """The facts of a member, with whom it waits for where it asked something."""
+    bearer = layout.bearer(member.name, member.incarnation or 0)
+    for question in (asked.question for asked in questions if asked.question.asker == bearer):
+        who = "the person" if question.reviewer == PERSON else "the lead"
+        if question.kind == Kind.PERMISSION:  # what it asked for is on its way to run
+            return facts | {"waiting_on": f"the word of {who} on {question.subject} ({question.id})"}
+        if facts["waiting_on"]:
+            return facts | {"waiting_on": f"the decision of {who} on its plan ({question.id})"}
+    return facts
 
 
 def _question(asked: RequestState) -> dict[str, Any]:

@@ -198,6 +198,7 @@ def test_two_refactor_in_trees_of_their_own_after_the_person_has_seen_their_plan
     terminal.types("yes")
     stage.wait(lambda: len(stage.events("plan_submitted")) == 2, "both plans")
     stage.wait(lambda: all(member.waiting_on for member in stage.stores.roster.all()), "both to wait")
+    assert stage.leadhand("tasks").out.count(", waits for the decision of the person on its plan (req_") == 2
     assert {event["tool"] for event in stage.events("tool_ran") if event["who"] != "lead~1"} == {
         "submit_plan"
     }

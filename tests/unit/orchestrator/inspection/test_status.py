@@ -194,6 +194,23 @@ def test_an_open_plan_says_how_to_decide_it(team: Team, lead: Stores, run: Run, 
     assert f"{leads_own}  plan of alice for A (the lead decides, or leadhand approve {leads_own})" in text
 
 
+def test_who_waits_is_shown_with_whom_it_waits_for(
+    team: Team, lead: Stores, run: Run, person: Stores
+) -> None:
+    member = comes_alive(team, "alice")
+    alice, task = stores_of(team, member), made(lead, run, "A")
+    plan = ask_plan(alice, task)
+    assert status(person)["members"][0]["waiting_on"] is None  # its turn goes on
+    lead.roster.update("alice", member.incarnation, waiting_on="the decision on its plan")
+    assert f"waits for the decision of the person on its plan ({plan})" in render(status(person))
+    alice.requests.withdraw(plan)
+    lead.roster.update("alice", member.incarnation, waiting_on=None)
+    call = alice.requests.ask(Kind.PERMISSION, "bash", reviewer="person", task=task.id).id
+    assert f"waits for the word of the person on bash ({call})" in render(status(person))
+    alice.requests.withdraw(call)
+    assert "waits for" not in render(status(person))
+
+
 def test_a_plan_of_somebody_who_is_gone_is_no_open_question(team: Team, lead: Stores, run: Run) -> None:
     alice = comes_alive(team, "alice")
     ask_plan(stores_of(team, alice), made(lead, run, "A"))
