@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +113,12 @@ def read_yaml(path: Path, whole: Collection[str], *, from_repository: bool) -> S
     return Source(label=label, values=values, from_repository=from_repository)
 
 
-def read_dotenv(path: Path) -> Source:
-    """The `NAME=value` lines of a file; other lines are another program's business."""
+def read_dotenv(path: Path, variables: Collection[str] = ()) -> Source:
+    """The `NAME=value` lines of a file; other lines are another program's business.
+
+    Raises SettingsUnreadable for a line that gives one of our `variables` a value in another form. A name
+    alone is left to the environment, as in other programs.
+    """
     try:
         text = read_regular(path).decode("utf-8-sig")
     except FileNotFoundError:
@@ -123,8 +128,20 @@ def read_dotenv(path: Path) -> Source:
     except UnicodeDecodeError as error:
         why = f"it is no UTF-8 at byte {error.start}; save it as UTF-8"
         raise SettingsUnreadable(source=DOTENV_FILE, why=why) from error
-    pairs = (_pair(line) for line in text.splitlines())
-    return Source(label=DOTENV_FILE, values=dict(pair for pair in pairs if pair), by_variable=True)
+    pairs = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if pair := _pair(line):
+            pairs.append(pair)
+        elif (name := _misshapen(line)) in variables:
+            why = f"line {number} is no line of such a file; write {name}=…"
+            raise SettingsUnreadable(source=DOTENV_FILE, why=why)
+    return Source(label=DOTENV_FILE, values=dict(pairs), by_variable=True)
+
+
+def _misshapen(line: str) -> str:
+    """The name that the line gives a value without `=`; empty for any other line."""
+    found = re.match(r"\s*(?:export\s+)?(\w+)[\s:]+\S", line)
+    return found[1] if found else ""
 
 
 def _pair(line: str) -> tuple[str, str] | None:

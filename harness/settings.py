@@ -203,7 +203,7 @@ def load_settings(
     sources = [
         Source(label="command line", values=given),
         Source(label="environment", values=os.environ if environ is None else environ, by_variable=True),
-        read_dotenv(root / DOTENV_FILE),
+        read_dotenv(root / DOTENV_FILE, {of_entry.variable for _, of_entry in table.values()}),
         personal,
         shared,
     ]

@@ -109,6 +109,13 @@ def test_a_bad_variable_is_named_as_the_person_wrote_it(tmp_path: Path) -> None:
         load(tmp_path, LEADHAND_WORKERS_MAX="none")
 
 
+@pytest.mark.parametrize("line", ["MODEL_ID: m", "export MODEL_ID m", "  MODEL_ID m"])
+def test_a_line_that_sets_one_of_our_variables_in_another_form_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / ".env").write_text(f"OTHER: x\n# MODEL_ID: m\nMODEL_ID\n{line}\n")
+    with pytest.raises(SettingsUnreadable, match="line 4 is no line of such a file; write MODEL_ID=…"):
+        load(tmp_path)
+
+
 def test_a_setting_below_another_is_one_of_its_own(tmp_path: Path) -> None:
     flags = {"guard": "true", "guard.trusted_servers": ["docs"]}
     assert load_settings(tmp_path, flags, {}).trusted_servers == ("docs",)
