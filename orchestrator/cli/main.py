@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import keyword
 import logging
@@ -76,6 +77,14 @@ class VerbGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         with _until_nobody_reads():
             return super().invoke(ctx)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+        if near and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"there is no verb {args[0]}; did you mean {near[0]}?")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return [verb for _, verb, _, _ in VERBS]

@@ -77,6 +77,13 @@ def test_a_value_that_is_none_is_refused_in_words(
     assert why in refused(capsys, *arguments)
 
 
+def test_a_verb_that_is_nearly_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(("statsu",))
+    assert ended.value.code == 2
+    assert "there is no verb statsu; did you mean status?" in capsys.readouterr().err
+
+
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
