@@ -98,6 +98,8 @@ def read_entry(name: str, raw: Any) -> Entry:  # noqa: ANN401 - raw JSON
 
 
 def _server(name: str, raw: Any, warnings: list[Note]) -> Server:  # noqa: ANN401 - raw JSON
+    if not name.strip():
+        raise _Unusable("name-missing", "a server has no name; agents connect it by that")
     if not isinstance(raw, dict):
         raise _Unusable("entry-not-object", f"{name} is no object with a command or a url")
     warnings += _overlooked(name, raw)

@@ -112,6 +112,11 @@ def test_a_header_without_its_variable_is_an_error_before_anything_is_sent() -> 
     assert filled.headers == {"K": "secret"}
 
 
+def test_a_server_without_a_name_cannot_be_connected() -> None:
+    (raw,) = read_configuration(b'{"mcpServers": {" ": {"command": "a"}}}', ".mcp.json").entries
+    assert [note.code for note in raw.errors] == ["name-missing"]
+
+
 def test_a_url_that_is_no_address_is_an_error_once_its_variables_are_filled_in() -> None:
     data = b'{"mcpServers": {"api": {"type": "http", "url": "${HOST:-nowhere}/mcp"}}}'
     (raw,) = read_configuration(data, ".mcp.json").entries
