@@ -23,6 +23,7 @@ from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, create_team, open_team
 from harness.pinned_policy import pin_policy
 from orchestrator.lead.ending import end_run
+from orchestrator.lead.pages import lay_out
 from workspace.git import Git
 from workspace.hiding import hide
 from workspace.opening import open_repository
@@ -127,6 +128,7 @@ def make_team(start: Path, team_directory: Path | None) -> tuple[Team, Git]:
     agree_on_profile(team)
     if (keys := Keyring(team)).first is None:
         keys.establish()  # before anybody else can: who makes the team decides for it
+    lay_out(team.directory)
     hide(git, root, layout.TOP_LEVEL)
     return team, git
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination import layout
+from coordination.fsck.fsck import inspect
 from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import Beat
 from coordination.process import this_process
 from coordination.protocols import Kind, TermOver
 from coordination.records import MemberState, Verdict
 from coordination.roster import StartWithdrawn
+from coordination.stores import open_stores
 from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import ForeignDirectory, NoTeam, Team, create_team, open_team
 from harness.settings import Settings
@@ -317,3 +319,12 @@ def test_what_is_no_directory_is_no_place_for_a_team(tmp_path: Path) -> None:
     for path in (ours.path / "a.py", ours.path / "a.py" / "below"):
         with pytest.raises(NoDirectory, match="is no directory; choose another"):
             make_team(ours.path, path)
+
+
+def test_a_page_says_what_lies_in_tasks_and_mailboxes_and_one_that_is_there_stays(tmp_path: Path) -> None:
+    ours = Repository.create(tmp_path / "ours", {".tasks/README.md": "the person's own\n"})
+    team, _ = make_team(ours.path, None)
+    assert (ours.path / ".tasks/README.md").read_text("utf-8") == "the person's own\n"
+    assert "leadhand mail NAME" in (ours.path / "mailboxes/README.md").read_text("utf-8")
+    assert ours.git("status", "--porcelain") == ""
+    assert inspect(open_stores(team, "person")) == []
