@@ -135,6 +135,7 @@ class TeamOfTwo:
         self.place = place
         self.root = cluster.mount(file_system) / place.name  # as the hosts see it
         self.there = cluster.export(file_system) / place.name  # as this process does
+        self.roots = {"a": self.root, "b": self.root}
         self.commands: list[Command] = []
         self.settings: dict[str, object] = {}  # as environment, on both hosts from now on
         self._urls: dict[str, str] = {}
@@ -184,7 +185,7 @@ class TeamOfTwo:
             **self.settings,
         }
         exports = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in variables.items())
-        return f"export {exports}; cd {self.root}"
+        return f"export {exports}; cd {self.roots[host]}"
 
     # acting
 
@@ -204,8 +205,16 @@ class TeamOfTwo:
     def act(self, host: str, *arguments: str) -> Command:
         """What `tests/sharedfs/acts.py` does, on that host."""
         return self.start(
-            host, f"exec {sys.executable} -m tests.sharedfs.acts {self.root} {shlex.join(arguments)}"
+            host, f"exec {sys.executable} -m tests.sharedfs.acts {self.roots[host]} {shlex.join(arguments)}"
         )
+
+    def mount_elsewhere(self, host: str) -> None:
+        """That host has the directory under another path, where the person trusts it too."""
+        place = self.place / "elsewhere"
+        mounted = self.start(host, f"mkdir {place} && mount --bind {self.root.parent} {place}").end()
+        assert mounted.code == 0, mounted
+        self.roots[host] = place / self.root.name
+        assert self.leadhand(host, "trust", "--yes").code == 0
 
     def kill(self, host: str, pid: int) -> None:
         """That process of the host is gone, as by `kill -9`."""

@@ -52,6 +52,8 @@ def test_a_worker_by_hand_on_another_host_does_its_share(
     team = teams(file_system, WORKS)
     if file_system == "sshfs-nocache":  # where trees are slow; each host has its own
         team.settings["LEADHAND_WORKTREES_DIR"] = "~/trees"
+    else:
+        team.mount_elsewhere("b")
     (team.place / "tasks.yaml").write_text(TASKS, encoding="utf-8")
     run = team.begin("a", "run", "--tasks", str(team.place / "tasks.yaml"), "--workers", "1", "--json")
     team.until("started")
