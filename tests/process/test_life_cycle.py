@@ -32,10 +32,15 @@ SETS_A = """
     call: {complete_task: {summary: a is 2}}
   - say: Done.
 """
-THINKS_FOR_EVER = """
+HANGS = {
+    "model": """
   - delay_seconds: 600
     say: Done.
-"""
+""",
+    "tool": """
+  - call: {bash: {command: 'trap "" TERM; touch @PLACE@/begun; while :; do sleep 600; done', timeout: 600}}
+""",
+}
 SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
@@ -79,10 +84,18 @@ def test_a_member_that_a_dead_lead_launched_comes_late_or_stays(staged: Stages, 
     assert stage.living() == []
 
 
-def test_a_member_whose_model_hangs_is_stopped_and_its_task_is_free_again(staged: Stages) -> None:
-    stage = staged(THINKS_FOR_EVER)
+@pytest.mark.parametrize(
+    "hung",
+    ["model", pytest.param("tool", marks=pytest.mark.stress)],  # gets its ten seconds before it is ended
+)
+def test_a_member_whose_model_or_tool_hangs_is_stopped_and_its_task_is_free_again(
+    staged: Stages, hung: str
+) -> None:
+    stage = staged(HANGS[hung])
     run = stage.start_tasks(SET_A)
     stage.until("claimed")
+    if hung == "tool":
+        stage.wait((stage.place / "begun").exists, "the command to run")
     name = stage.owner("set a")
     assert stage.leadhand("stop", name).code == 0
     stage.wait(lambda: "release" in stage.history("set a"), "the task to be given back")
