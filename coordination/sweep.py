@@ -18,7 +18,7 @@ from coordination.tasks.refusals import NotUnclaimed, UnknownTask
 from coordination.tasks.rules import InvalidTransition, StaleToken
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from coordination.profile import Ttl
     from coordination.stores import Stores
@@ -33,6 +33,7 @@ class Sweep:
     """Looks of one observer; an object belongs to one thread. Any member may sweep, several do."""
 
     def __init__(self, stores: Stores, *, ttl: Ttl) -> None:
+        self.is_seen_to: Callable[[Member], bool] = lambda _: False  # by whoever started it, first
         self._me = stores.actor
         self._team = stores.team
         self._store = stores.tasks
@@ -124,7 +125,7 @@ class Sweep:
         """False while its lead starts the dead again: at its next look it says so, for a TTL at most."""
         if member.state is not MemberState.ALIVE:
             return True
-        if member.comes_back:
+        if member.comes_back or self.is_seen_to(member):
             return False
         is_teammate = layout.split_bearer(self._me) is not None and not lead_term(self._me)
         if not is_teammate or member.launcher == BY_HAND or not self._leadership.is_led():

@@ -98,6 +98,10 @@ class Supervisor:
         """The members that are there or on their way."""
         return [member for member in self._stores.roster.all() if member.state in LIVING]
 
+    def sees_to(self, member: Member) -> bool:
+        """True until a look has found the process that it started for the member ended."""
+        return member.name in self._started
+
     @property
     def has_news(self) -> bool:
         """True when a look would find an ended process, or a restart whose time has come."""

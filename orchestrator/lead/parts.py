@@ -133,13 +133,15 @@ class LeadParts:
         return TeamInbox(inbox, self.off_loop, self.journal, heard=self.plans.heard)
 
     def _supervisor(self) -> Supervisor:
-        return Supervisor(
+        supervisor = Supervisor(
             self.background,
             LocalLauncher(),
             given=self._given(),
             link=self.sharing.link,
             restarts=self.settings.worker_restarts,
         )
+        self.sweep.is_seen_to = supervisor.sees_to  # who dies between the two looks comes back all the same
+        return supervisor
 
     def _given(self) -> dict[str, object]:
         return handed_on(self.settings, self.catalogs, self.opened.run.digests, self.stores.keys.first)

@@ -83,6 +83,18 @@ def test_the_task_of_a_dead_process_is_ready_at_the_first_look(
     assert state(lead, "alice") is MemberState.CLOSED
 
 
+def test_a_dead_member_is_left_to_its_lead_until_that_has_seen_its_end(
+    team: Team, lead: Stores, sweep: Sweep
+) -> None:
+    task = gets_task(team, lead, comes_alive(team, "alice", dead()))
+    sweep.is_seen_to = lambda member: member.name == "alice"
+    sweep.look()
+    assert lead.tasks.get(task.id).status is Status.IN_PROGRESS
+    sweep.is_seen_to = lambda _: False
+    sweep.look()
+    assert lead.tasks.get(task.id).status is Status.PENDING
+
+
 def test_a_member_that_beats_keeps_its_task(team: Team, lead: Stores, sweep: Sweep, clock: FakeClock) -> None:
     task, beat = gets_task(team, lead, comes_alive(team, "alice", elsewhere())), Beat(team, "alice~2")
     for _ in range(3 * LOOKS_PER_TTL):
