@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from coordination import layout
 from coordination.events import EventTail
 from coordination.liveness import read_beat
-from coordination.process import known_dead, this_process
+from coordination.process import known_alive, known_dead, this_process
 from coordination.protocols import PERSON, Kind
 from coordination.records import MemberState, Status
 from harness.tools.tasks import unproven_note
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from coordination.requests import RequestState
     from coordination.stores import Stores
     from coordination.team_root import Team
+
+
+UNSEEN = "that cannot be seen from here: should it be silent, `leadhand resume` takes over"
 
 
 def status(stores: Stores) -> dict[str, Any]:
@@ -91,7 +94,8 @@ def _lead(stores: Stores) -> dict[str, Any] | None:
     ended = lead.ended or known_dead(lead.process, this_process())
     state = "ended" if lead.ended else "dead" if ended else "alive"
     term -= lead.ended  # the end of a term has a number of its own
-    return {"term": term, "state": state, "host": lead.process.host, "pid": lead.process.pid}
+    seen = ended or known_alive(lead.process, this_process())
+    return {"term": term, "state": state, "host": lead.process.host, "pid": lead.process.pid, "seen": seen}
 
 
 def _run(run: Run | None) -> dict[str, Any] | None:
@@ -175,6 +179,7 @@ def render(facts: dict[str, Any]) -> str:
     lead, run = facts["lead"], facts["run"]
     lines = [f"team directory {facts['root']}", *host_rows(facts)]
     led = f"lead: {lead['state']} (process {lead['pid']} on {lead['host']})" if lead else "no lead yet"
+    led += "" if lead is None or lead["seen"] else f"; {UNSEEN}"
     is_left = lead and lead["state"] != "alive" and run and run["state"] == "open"
     lines.append(f"{led}; `leadhand resume` goes on, `leadhand stop` ends the run" if is_left else led)
     if facts["asks_to_start"]:

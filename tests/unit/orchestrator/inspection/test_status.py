@@ -20,7 +20,7 @@ from harness.tools.tasks import one_line
 from orchestrator.cli.main import main
 from orchestrator.inspection.status import render, status
 from orchestrator.terminal.confirmation import ANSWERED, ASKED
-from tests.support.people import claimant, comes_alive, dead, leads, stores_of
+from tests.support.people import claimant, comes_alive, dead, elsewhere, leads, stores_of
 
 if TYPE_CHECKING:
     from coordination.records import Member, Run, Task
@@ -68,6 +68,8 @@ def test_the_lead_is_alive_dead_or_ended(team: Team, lead: Stores, person: Store
     assert status(person)["lead"]["state"] == "ended"
     leads(team, dead())
     assert status(person)["lead"]["state"] == "dead"
+    leads(team, elsewhere())
+    assert "lead: alive (process 4711 on far); that cannot be seen from here" in render(status(person))
 
 
 def test_an_open_run_that_nobody_leads_says_how_it_goes_on(lead: Stores, run: Run, person: Stores) -> None:
