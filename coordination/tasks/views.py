@@ -49,6 +49,8 @@ class TaskViews:
             except (NotRegularFile, StateUnwritable) as error:
                 self._logs.problems[task] = str(error)
                 self._logs.touched.add(task)
+            except OSError:  # another host replaces the copy at this moment; the next look sees it
+                self._logs.touched.add(task)
 
     def _look(self, task: str) -> None:
         log = self._logs.log(task)

@@ -13,12 +13,13 @@ from coordination.records import Status
 from coordination.tasks.drafts import TaskDraft
 from coordination.tasks.refusals import Claimant
 from coordination.tasks.store import TaskStore
+from coordination.team_root import Team
 from tests.support.courtesy import LOCKS, lock_of
+from tests.support.faulty_directory import FaultyDirectory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from coordination.team_root import Team
 
 ALICE = Claimant(name="alice", incarnation=7)
 
@@ -174,3 +175,19 @@ def test_a_link_in_the_place_of_a_copy_is_reported_and_not_followed(
     store.repair()
     assert "not a regular file" in store.problems[task_id]
     assert outside.read_bytes() == b"{}"
+
+
+def test_a_copy_that_another_host_replaces_at_this_moment_is_left_to_the_next_look(
+    team: Team, task_id: str
+) -> None:
+    mount = FaultyDirectory(team.root, clock=team.clock)
+    own = Team(id=team.id, directory=mount, repository=team.root, clock=team.clock)
+    store = TaskStore(own, "lead~1")
+    store.claim(task_id, ALICE)
+    mount.unreadable[layout.task_view(task_id)] = 1  # ESTALE, as on GlusterFS and NFS
+    store.refresh_views()
+    assert shown(team, task_id)["status"] == "pending"
+    store.refresh_views()
+    assert shown(team, task_id)["status"] == "in_progress"
+    assert not store.problems
+    assert not conflicts(team, task_id)
