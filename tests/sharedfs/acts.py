@@ -58,13 +58,14 @@ def meet(team: Team, point: str, name: str, others: Sequence[str]) -> None:
 
 
 def greet(team: Team) -> None:
-    """Be a member that answers hosts which join, until killed."""
+    """Be a member that answers hosts which join, until killed; say each change of the profile."""
     join(team, "greeter")
     agree_on_profile(team)
     watch = ProfileWatch(team)
     say(greets=True)
     while True:
-        watch.look()
+        if watch.look():
+            say(profile=team.mount.profile)
         CLOCK.sleep(0.05)
 
 

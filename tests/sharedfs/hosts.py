@@ -135,7 +135,7 @@ class TeamOfTwo:
         self.place = place
         self.root = cluster.mount(file_system) / place.name  # as the hosts see it
         self.there = cluster.export(file_system) / place.name  # as this process does
-        self.roots = {"a": self.root, "b": self.root}
+        self.roots = {"a": self.root, "b": self.root, "s": self.there}  # s is the server
         self.commands: list[Command] = []
         self.settings: dict[str, object] = {}  # as environment, on both hosts from now on
         self._urls: dict[str, str] = {}
@@ -266,10 +266,10 @@ class TeamOfTwo:
     def close(self) -> list[str]:
         """Nothing of the team runs on either host; returns what of the product was left."""
         left = []
-        for host in ("a", "b"):
+        for host, root in self.roots.items():
             self.cluster.script("heal", host)
             ended = self.start(
-                host, f"exec {sys.executable} -m tests.sharedfs.acts {self.root} sweep {self.place}"
+                host, f"exec {sys.executable} -m tests.sharedfs.acts {root} sweep {self.place}"
             )
             left += ended.end().out.splitlines()
         for command in self.commands:

@@ -132,3 +132,15 @@ def test_a_host_that_sees_files_too_late_is_refused_with_the_way_out(teams: Team
     assert "(fuse.sshfs): files that host-a makes are not listed here within 5 s; mount it" in refused.err
     assert "dir_cache=no" in refused.err
     assert team.hosts() == {"host-a": "unlocked", "host-b": "unfit"}
+
+
+def test_a_process_on_a_local_disk_takes_up_that_another_host_mounts_it(teams: Teams) -> None:
+    team = teams("sshfs-nocache")
+    server = team.act("s", "greet")
+    team.wait(lambda: "greets" in server.so_far.out, "the server")
+    assert team.hosts() == {"host-s": "local"}
+    client = team.act("b", "take_part").end()
+    assert client.code == 0, client
+    assert "unlocked" in client.out
+    team.wait(lambda: "unlocked" in server.so_far.out, "the change of the profile")
+    assert team.hosts() == {"host-s": "unlocked", "host-b": "unlocked"}
