@@ -26,6 +26,19 @@ TASKS = """
 - {key: b, subject: one, needs: [a], checks: [any]}
 - {key: c, subject: two, needs: [a], checks: [any]}
 """
+WAITS = """
+  - when: {tools_called: ^$, system: name=bob}
+    call: {bash: {command: 'echo half > half.txt; sleep 60'}}
+  - when: {tools_called: ^$, system: role=teammate}
+    call: {bash: {command: 'echo whole > whole.txt'}}
+  - when: {tools_called: bash$}
+    call: {complete_task: {summary: done}}
+  - say: Done.
+"""
+TWO = """
+- {key: a, subject: one, checks: [any]}
+- {key: b, subject: two, checks: [any]}
+"""
 GOES_ON = """
   - when: {system: role=lead, tools_called: ^$}
     call: {todo_write: {todos: [{content: wait for bob, status: in_progress}]}}
@@ -121,6 +134,25 @@ def test_another_host_goes_on_where_the_lead_died(teams: Teams, file_system: str
     team.cluster.script("heal", "a")
     assert first.end().code != 0  # where it was only cut off it finds the next term, and ends
     assert team.stores.leadership.present() == 2
+
+
+def test_a_worker_whose_host_is_cut_off_loses_its_task_to_another(teams: Teams) -> None:
+    team = teams("gluster", WAITS)
+    (team.place / "tasks.yaml").write_text(TWO, encoding="utf-8")
+    assert team.leadhand("a", "init").code == 0
+    bob = team.begin("b", "worker", "--name", "bob")
+    team.until("alive")
+    run = team.begin("a", "run", "--tasks", str(team.place / "tasks.yaml"), "--workers", "1", "--json")
+    team.until("model_call", who="bob~2", tools=["bash"])
+    team.cluster.script("cut", "b")
+    assert run.end().code == 0, team.last_words()
+    tasks = team.stores.tasks
+    assert all(task.merged for task in tasks.all())
+    assert {task.owner for task in tasks.all()} == {"worker-1"}
+    steps = [version.event for task in tasks.all() for _, version in tasks.history(task.id)]
+    assert (steps.count("reclaim"), steps.count("complete")) == (1, 2)
+    team.cluster.script("heal", "b")
+    assert bob.end().code == 1  # another bears its name, which it finds once it can see again
 
 
 def test_a_host_that_sees_files_too_late_is_refused_with_the_way_out(teams: Teams) -> None:
