@@ -17,7 +17,7 @@ import click
 import platformdirs
 
 from coordination.errors import NO_ROOM, TeamError, cause_of, refusal_of
-from orchestrator.terminal.plain import is_plain
+from orchestrator.terminal.plain import is_colorless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,7 +116,7 @@ def cli(context: click.Context, team_directory: str | None) -> int | None:
 
     Without a verb: a session with the lead, in this terminal.
     """
-    if os.environ.get("NO_COLOR") or is_plain():
+    if is_colorless():
         context.color = False
     if context.invoked_subcommand is None:
         from coordination.concealment import conceal

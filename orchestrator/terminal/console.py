@@ -14,6 +14,7 @@ import click
 
 from coordination.errors import NO_ROOM
 from coordination.events import EventTail
+from orchestrator.terminal.plain import is_colorless
 from orchestrator.terminal.typed_line import TypedLine
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class Console:
         """A terminal, pipe or disk that takes no more ends no run: what happens is on disk as well."""
         try:
             if self._answer:
-                self._answer.above(text if sys.stdout.isatty() else click.unstyle(text))
+                has_colors = sys.stdout.isatty() and not is_colorless()
+                self._answer.above(text if has_colors else click.unstyle(text))
             else:
                 click.echo(text, nl=nl)
         except OSError as error:

@@ -156,10 +156,11 @@ def test_a_team_that_waits_for_a_yes_is_told_of_elsewhere_and_changed_before_it_
         assert (waiting.code, told in waiting.out) == (3, True)
         assert told in stage.leadhand("status").out
         terminal.types("limit member.max_turns much\n")
-        terminal.wait("limits.member.max_turns must be a whole number from 1, not 'much'")
+        terminal.wait("limits.member.max_turns must be a whole number from 1, not")
         terminal.wait("start this team?", times=2)
         terminal.types("limit member.max_turns 1\n")
         terminal.wait("limits: member 1 turns")
+        assert "\x1b" not in terminal.shown
         terminal.types("yes\n")
         assert terminal.end() == ExitCode.LIMIT
     assert stage.events("limit_reached", scope="member", who="worker-1~2")
