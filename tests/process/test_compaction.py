@@ -57,7 +57,7 @@ def test_who_does_not_run_cannot_be_asked(staged: Stages) -> None:
     stage.init()
     said = stage.leadhand("compact", "zoe")
     assert said.code == 2
-    assert "zoe is not running; running teammates are none" in said.complaint
+    assert "zoe is not running; no teammate runs" in said.complaint
 
 
 def test_the_lead_compacts_at_a_slash_command(staged: Stages) -> None:
