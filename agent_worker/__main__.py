@@ -29,8 +29,8 @@ from harness.mcp.sharing.link import Link
 from harness.mcp.transports import alone
 from harness.pinned_policy import POLICY, policy_digest
 from harness.roles.catalog import TEAMMATE
-from harness.setting_sources import DOTENV_FILE
-from harness.settings import load_settings, settings_from
+from harness.settings.settings import load_settings, settings_from
+from harness.settings.sources import DOTENV_FILE
 from harness.stop_signals import ignore_stop_signals
 from harness.trust.records import Place, TrustRecords
 from workspace.git import Git
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from coordination.records import Member
     from coordination.team_root import Team
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 FAILED = 1
 USAGE = 2  # a name, a team or settings that will not do

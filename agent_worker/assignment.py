@@ -14,7 +14,7 @@ from coordination.mail.lines import BRANCH_MOVED, UNDELIVERABLE
 from coordination.records import MemberState, PlanState, Status
 from coordination.tasks.rules import InvalidTransition, StaleToken
 from coordination.usage import Usage
-from harness.ledger import used_on
+from harness.models.ledger import used_on
 from harness.tool import NoWorkingDirectory, ToolFailure
 from harness.tools.mail import TOLD_BY_HOST
 from workspace.desk import HandedIn, NoTask, checks_of, kept_branch
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_worker.plan_gate import PlanOfTask
     from coordination.records import Member, Task
     from coordination.stores import Stores
-    from harness.metered_model import MeteredModel
+    from harness.models.metered_model import MeteredModel
     from harness.off_loop import OffLoop
     from harness.pulse import Pulse
     from harness.tool import Effect

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from coordination.records import Member
     from coordination.team_root import Team
     from harness.mcp.transports import WayToShared
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from harness.tool_pool import ToolPool
     from workspace.desk import Desk, Proof
 

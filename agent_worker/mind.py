@@ -9,14 +9,14 @@ from agent_worker.briefing import present_state, task_state
 from coordination import layout
 from coordination.records import MemberState
 from harness.assembly import agent_settings, make_compactor, make_model
-from harness.budget import Budget
 from harness.context.time_told import TimeTold
 from harness.loop import Agent
 from harness.memory.assemble import make_memory
 from harness.memory.keeper import Rememberer
+from harness.models.budget import Budget
+from harness.models.throttle import Throttle
 from harness.prompt import Role, Situation, system_prompt
 from harness.results import ResultFiles
-from harness.throttle import Throttle
 from workspace.sandbox.sandbox import OFF
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from harness.journal import Journal
     from harness.loop import Inbox
     from harness.memory.keeper import MemoryKeeper
+    from harness.models.recovery import Waiting
     from harness.off_loop import OffLoop
-    from harness.recovery import Waiting
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from harness.tool_pool import ToolPool
     from workspace.desk import Desk
 

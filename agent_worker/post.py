@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
     from harness.context.conversation import Conversation
     from harness.off_loop import OffLoop
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 
 class Post:

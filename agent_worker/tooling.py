@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from harness.extras import Extras
     from harness.off_loop import OffLoop
     from harness.pulse import Pulse
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from harness.subagents.subagents import Subagents
     from harness.tool import Guard, Tool, ToolContext
     from harness.tools.background import Background

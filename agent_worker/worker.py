@@ -14,10 +14,10 @@ from agent_worker.briefing import PLAN_VOID, not_completed, plan_decided
 from agent_worker.waiting import answer_of, asks_for_an_answer, awaits_decision
 from coordination.errors import TeamError, first_of
 from coordination.records import PlanState, Status
-from harness.anthropic_model import load_sdk
 from harness.context.conversation import REQUEST_KIND, Conversation
-from harness.limits import LimitReached
 from harness.loop import Incoming
+from harness.models.anthropic_model import load_sdk
+from harness.models.limits import LimitReached
 from harness.stop_signals import until_stopped
 from harness.turn import Ended
 from workspace.setup.checkout import WrongCheckout

@@ -16,8 +16,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from coordination.usage import Usage
-from harness.scripted_model import Answer
-from harness.scripted_wire import completed, streamed
+from harness.scripted.model import Answer
+from harness.scripted.wire import completed, streamed
 
 TOOL = "read_file"
 MODEL = "scripted"

@@ -31,8 +31,8 @@ from coordination.protocols import PERSON
 from coordination.records import Status, Task
 from coordination.stores import Stores, open_stores
 from coordination.team_root import open_team
-from harness.playbook import Playbook
-from harness.scripted_server import ScriptedServer
+from harness.scripted.playbook import Playbook
+from harness.scripted.server import ScriptedServer
 
 SECONDS_PER_TEST = 3
 SECONDS_PER_CHECK = 60  # much more than a good test file needs on a busy machine

@@ -29,8 +29,8 @@ from bench.checkouts import git, processes_of, tell
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from coordination.team_root import open_team
-from harness.playbook import Playbook
-from harness.scripted_server import ScriptedServer
+from harness.scripted.playbook import Playbook
+from harness.scripted.server import ScriptedServer
 
 if TYPE_CHECKING:
     from coordination.records import Task

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordination.child import RunningGroups, tool_environment, unconfined
-from harness.anthropic_model import AnthropicModel
 from harness.context.compactor import Compactor
 from harness.context.gauge import UNKNOWN_WINDOW_TOKENS, ContextLimits
-from harness.endpoint import DEFAULT_ADDRESS, Endpoint
 from harness.loop import AgentSettings
-from harness.metered_model import MeteredModel
+from harness.models.anthropic_model import AnthropicModel
+from harness.models.endpoint import DEFAULT_ADDRESS, Endpoint
+from harness.models.metered_model import MeteredModel
+from harness.models.recovery import RecoveringModel
 from harness.permissions.guard import Mark
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy
-from harness.recovery import RecoveringModel
 from harness.tool import ToolContext, trusting
 from harness.tool_pool import ResultLimits
 from harness.tools.background_tools import background_tools
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.child import Confine
-    from harness.budget import Budget
     from harness.context.compactor import Events
     from harness.loop import Agent
-    from harness.model import Model
+    from harness.models.budget import Budget
+    from harness.models.model import Model
+    from harness.models.recovery import Waiting
+    from harness.models.throttle import Throttle
     from harness.off_loop import OffLoop
-    from harness.recovery import Waiting
     from harness.results import ResultFiles
-    from harness.settings import Settings
-    from harness.throttle import Throttle
+    from harness.settings.settings import Settings
     from harness.tool import Distrust, Record, Tool
     from harness.tools.background import Background
 

@@ -11,7 +11,7 @@ from harness.mcp.config_file import Place, merge, read_file, servers_from_json
 from harness.pinned import pin, pinned
 from harness.roles.catalog import PLACES as ROLE_PLACES
 from harness.roles.catalog import RoleCatalog, scan_roles
-from harness.setting_sources import user_file
+from harness.settings.sources import user_file
 from harness.skills.catalog import Catalog, roots_of, scan
 from harness.skills.skill import FILE as SKILL_FILE
 from harness.trust.repository_files import MCP_FILE, RepositoryFiles, find_files
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from coordination.files import StateDirectory
     from harness.mcp.config import Server
     from harness.mcp.config_file import Merged
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 SKILLS = "skills"
 MCP = "mcp"

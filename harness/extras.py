@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from harness.catalogs import Catalogs
     from harness.loop import Agent
     from harness.mcp.transports import WayToShared
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from harness.tool import Record, Tool
     from harness.tool_pool import ToolPool
 

@@ -13,8 +13,8 @@ from harness.context.conversation import MARK_KIND, Conversation
 from harness.context.messages import open_calls, unknown_outcomes
 from harness.context.reminder import cut_off, with_results
 from harness.context.time_told import TimeTold
-from harness.limits import LimitReached
-from harness.model import Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
+from harness.models.limits import LimitReached
+from harness.models.model import Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
 from harness.turn import Ended, Turn, TurnOutcome
 
 if TYPE_CHECKING:

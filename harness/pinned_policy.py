@@ -9,7 +9,7 @@ from harness.pinned import digest_of, pin
 
 if TYPE_CHECKING:
     from coordination.files import StateDirectory
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 POLICY = "policy"  # beside the kinds of catalogs, in the digests of runs and members
 

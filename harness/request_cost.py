@@ -14,7 +14,7 @@ from harness.skills.skill import tokens_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from harness.model import ModelRequest
+    from harness.models.model import ModelRequest
 
 PARTS = {LOAD_SKILL: "skills", CONNECT: "server_list"}  # tools that are there for a part of the prompt
 

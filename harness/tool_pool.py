@@ -15,7 +15,7 @@ from coordination.errors import TeamError
 from harness.hooks.events import Event
 from harness.hooks.outcome import Says
 from harness.input_schema import InputSchema
-from harness.model import ToolUse
+from harness.models.model import ToolUse
 from harness.preview import preview
 from harness.tool import Effect, Refusal
 

@@ -10,7 +10,7 @@ from coordination.usage import Usage
 
 if TYPE_CHECKING:
     from coordination.errors import TeamError
-    from harness.model import Reply
+    from harness.models.model import Reply
 
 
 class Ended(StrEnum):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from harness.setting_sources import SETTINGS_FILE, user_file
+from harness.settings.sources import SETTINGS_FILE, user_file
 from workspace.setup.ecosystems import ecosystems
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
-from harness.prices import PriceTable
+from harness.models.prices import PriceTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harness.prices import Price
-    from harness.settings import Settings
+    from harness.models.prices import Price
+    from harness.settings.settings import Settings
 
 WITHOUT_LIMIT_USD = 5.0  # DESIGN 14
 SCOPES = ("task", "member", "team")

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from coordination.records import Member, Run, Task
-    from harness.limits import Limits
-    from harness.prices import Price
+    from harness.models.limits import Limits
+    from harness.models.prices import Price
     from harness.roles.catalog import RoleCatalog
     from harness.roles.role import Role
 

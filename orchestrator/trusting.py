@@ -9,7 +9,7 @@ import click
 
 from coordination.clock import SystemClock, iso
 from harness.catalogs import find_catalogs
-from harness.setting_sources import DOTENV_FILE, SETTINGS_FILE
+from harness.settings.sources import DOTENV_FILE, SETTINGS_FILE
 from harness.trust.effects import difference, effects
 from harness.trust.records import NotTrusted, Place, TrustRecords
 from harness.trust.repository_files import RepositoryFiles
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from coordination.team_root import Team
     from harness.catalogs import Catalogs
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 SHOWN_LINES = 60  # of effects, and of a difference; `leadhand trust` shows all
 

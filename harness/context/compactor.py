@@ -13,7 +13,7 @@ from harness.context import edits
 from harness.context.gauge import Gauge, sent_tokens
 from harness.context.messages import size_of
 from harness.context.summary import FAILED, RULE, abridged, opening, question, rendered
-from harness.model import Capacity, ModelRequest, NoReply
+from harness.models.model import Capacity, ModelRequest, NoReply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from harness.context.edits import Edit
     from harness.context.gauge import ContextLimits
     from harness.context.messages import Message
-    from harness.model import Model, Reply
+    from harness.models.model import Model, Reply
 
 Write = Callable[[list[tuple[str, dict[str, Any]]]], Awaitable[None]]
 SUMMARY_ROLE = "summary"  # in the first line of the system prompt; no role of the team

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coordination.usage import Usage
-    from harness.model import Capacity
+    from harness.models.model import Capacity
 
 UNKNOWN_WINDOW_TOKENS = 200_000  # where neither the person nor the server says more
 CHARACTERS_PER_TOKEN = 4.0  # the usual rule of thumb, until something was measured

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.setting_entry import percent, setting, whole
+from harness.settings.entry import percent, setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSettings:
-    """The values in force; part of `harness.settings.Settings`."""
+    """The values in force; part of `harness.settings.settings.Settings`."""
 
     window_tokens: int | None = setting(
         "context.window_tokens",

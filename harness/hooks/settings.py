@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.setting_entry import HOOKS, setting, whole
+from harness.settings.entry import HOOKS, setting, whole
 
 if TYPE_CHECKING:
     from harness.hooks.configured import Hook

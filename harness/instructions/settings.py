@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.setting_entry import setting, whole
+from harness.settings.entry import setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from coordination.files import StateDirectory
     from harness.mcp.config import Server
     from harness.mcp.transports import WayToShared
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from harness.tool import Record, Tool
 
 SECRET_CHARACTERS = 6  # a shorter value of a variable is no secret, and would be found everywhere

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from harness.endpoint import is_address
 from harness.mcp.lenient_json import NamedTwice
+from harness.models.endpoint import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.setting_entry import EMPTY, TEXTS, Kind, Reach, number_above, setting
+from harness.settings.entry import EMPTY, TEXTS, Kind, Reach, number_above, setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from coordination.files import StateDirectory
     from harness.context.compactor import Events
     from harness.memory.keeper import Rememberer
-    from harness.model import Model
-    from harness.settings import Settings
+    from harness.models.model import Model
+    from harness.settings.settings import Settings
 
 
 def make_memory(

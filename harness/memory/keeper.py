@@ -17,7 +17,7 @@ from harness.memory import consolidation, extraction
 from harness.memory.credentials import redacted
 from harness.memory.recall import block, chosen, mark_of
 from harness.memory.store import Look
-from harness.model import ModelRequest, NoReply
+from harness.models.model import ModelRequest, NoReply
 from harness.turn import Ended
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from harness.memory.extraction import Draft
     from harness.memory.record import Note
     from harness.memory.store import MemoryStore
-    from harness.model import Model
+    from harness.models.model import Model
     from harness.turn import TurnOutcome
 
 KIND = "memory"  # of the lines of a journal that hold what was recalled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.setting_entry import ON_OR_OFF, TEXT, setting, whole
+from harness.settings.entry import ON_OR_OFF, TEXT, setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.setting_entry import ON_OR_OFF, RULES, TEXTS, Reach, number_above, setting
+from harness.settings.entry import ON_OR_OFF, RULES, TEXTS, Reach, number_above, setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class PermissionSettings:
-    """A part of `harness.settings.Settings`."""
+    """A part of `harness.settings.settings.Settings`."""
 
     allow: tuple[str, ...] = setting(
         "permissions.allow", RULES, "Calls that need no question.", default=(), reach=Reach.PERSON

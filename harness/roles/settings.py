@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.setting_entry import EMPTY, MODELS, setting, whole
+from harness.settings.entry import EMPTY, MODELS, setting, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

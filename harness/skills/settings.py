@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.setting_entry import TEXTS, Reach, setting, whole
+from harness.settings.entry import TEXTS, Reach, setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.setting_entry import setting, whole
+from harness.settings.entry import setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubagentSettings:
-    """A part of `harness.settings.Settings`."""
+    """A part of `harness.settings.settings.Settings`."""
 
     subagent_max_rounds: int = setting(
         "subagent.max_rounds",

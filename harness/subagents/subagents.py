@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from coordination.clock import Clock
     from coordination.events import Recorder
     from coordination.files import StateDirectory
-    from harness.model import Model
-    from harness.settings import Settings
+    from harness.models.model import Model
+    from harness.settings.settings import Settings
     from harness.subagents.kinds import Kind
     from harness.tool import Tool, ToolContext
     from harness.tool_pool import ToolPool

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from coordination.background import Jobs
     from coordination.files import StateDirectory
+    from harness.settings.tools import ToolSettings
     from harness.tool import Record
-    from harness.tool_settings import ToolSettings
 
 BACKGROUND_KIND = "background"  # of the journal line that tells of an end, and is its delivery
 

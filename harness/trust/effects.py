@@ -13,7 +13,7 @@ from harness.hooks.events import Event
 from harness.mcp.config_file import read_configuration
 from harness.permissions.protected import GUIDES
 from harness.roles.catalog import PLACES as ROLE_PLACES
-from harness.setting_sources import DOTENV_FILE, SETTINGS_FILE
+from harness.settings.sources import DOTENV_FILE, SETTINGS_FILE
 from harness.skills.skill import FILE as SKILL_FILE
 from harness.trust.repository_files import INCLUDE_FILE, MCP_FILE, UNUSED, RepositoryFiles
 from harness.yaml_text import YamlUnusable, load_yaml

@@ -17,7 +17,7 @@ from harness.permissions.protected import GUIDES
 from harness.pinned import digest_of
 from harness.regular_files import FileUnusable, digest_of_regular, read_regular
 from harness.roles.catalog import PLACES as ROLE_PLACES
-from harness.setting_sources import DOTENV_FILE, SETTINGS_FILE
+from harness.settings.sources import DOTENV_FILE, SETTINGS_FILE
 from harness.skills.catalog import PROJECT_ROOTS, skill_folders
 from harness.yaml_text import YamlUnusable, load_yaml
 

@@ -16,8 +16,8 @@ from coordination import layout
 from coordination.clock import CLOCKS_VARIABLE
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
-from harness.playbook import Playbook
-from harness.scripted_server import ScriptedServer
+from harness.scripted.playbook import Playbook
+from harness.scripted.server import ScriptedServer
 from orchestrator.chaos.schedule import TTL_SECONDS
 from orchestrator.chaos.small_disk import SmallDisk
 from orchestrator.demo.demo import first_commit

@@ -23,7 +23,7 @@ def merge(*, task_id: str | None, as_json: bool, team_directory: Path | None) ->
 
     Everything is proven as when the lead merges. Your command is the word that work without checks needs.
     """
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
     from orchestrator.merging.by_hand import merge_by_hand, waiting
     from orchestrator.trusting import place_of, seen_catalogs
 

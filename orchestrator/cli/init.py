@@ -44,7 +44,7 @@ def init(*, yes: bool, as_json: bool, team_directory: Path | None) -> None:
 
 def _trust(team: Team, *, written: bool) -> NotTrusted | None:
     """What was written with the person's word needs no other; why the repository is not trusted yet."""
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
     from orchestrator.trusting import place_of, present_catalogs, trust_written, unseen
 
     place, settings = place_of(team), load_settings(team.root)

@@ -74,7 +74,7 @@ def accept(places: tuple[Path | None, tuple[str, ...]], *, name: str, yes: bool)
 def _look(team_directory: Path | None, mcp_config: tuple[str, ...]) -> Look:
     from coordination.child import tool_environment
     from harness.catalogs import find_servers
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
     from orchestrator.inspection.mcp_look import Look
 
     root, repository, team = place_of(team_directory)

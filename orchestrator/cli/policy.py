@@ -14,7 +14,7 @@ from orchestrator.cli.shared import json_option, show, team_option
 if TYPE_CHECKING:
     from harness.permissions.rules import Rule
     from harness.permissions.ruling import Ruling
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 
 @click.group()
@@ -102,6 +102,6 @@ def _call(tool: str, text: str) -> dict[str, Any]:
 def _settings(team_directory: Path | None, file: Path | None = None) -> Settings:
     """Those in force here; a policy can be looked at before there is a team."""
     from coordination import layout
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
 
     return load_settings(team_directory or layout.find_root(Path.cwd()) or Path.cwd(), shared_file=file)

@@ -53,7 +53,7 @@ def show_role(team_directory: Path | None, *, name: str, as_json: bool) -> None:
 
 def _catalog(team_directory: Path | None) -> RoleCatalog:
     from harness.roles.catalog import scan_roles
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
 
     root, repository, _ = place_of(team_directory)
     return scan_roles(repository, load_settings(root).role_models)

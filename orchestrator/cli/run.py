@@ -197,7 +197,7 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
 @team_option
 def worker(*, name: str, role: str | None, team_directory: Path | None) -> None:
     """Join the team by hand, as a teammate in this terminal."""
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
     from orchestrator.launchers.local import become_teammate
     from orchestrator.lead.opening import find_team
     from workspace.sandbox.choice import choose

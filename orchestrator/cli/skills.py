@@ -12,7 +12,7 @@ from orchestrator.cli.shared import begin_of, json_option, place_of, show, team_
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from harness.skills.catalog import Catalog
     from harness.skills.skill import Skill
 
@@ -77,7 +77,7 @@ def show_skill(team_directory: Path | None, *, name: str, as_json: bool) -> None
 def _catalog(team_directory: Path | None) -> tuple[Catalog, Settings]:
     """What the disk holds at this moment."""
     from harness.catalogs import find_catalogs
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
 
     root, repository, _ = place_of(team_directory)
     settings = load_settings(root)

@@ -86,7 +86,7 @@ def clean(*, yes: bool, ignored: bool, as_json: bool, team_directory: Path | Non
 
 
 def _removal(team_directory: Path | None) -> Removal:
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
     from workspace.clearing.removal import Removal
     from workspace.git import Git
     from workspace.workplace import Workplace

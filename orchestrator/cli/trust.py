@@ -31,7 +31,7 @@ def trust(*, yes: bool, key: str | None, as_json: bool, team_directory: Path | N
         number = persons_stores(team_directory).keys.accept(key)
         show({"key": number}, as_json, lambda: f"accepted as key {number}: its host may lead and decide now")
         return 0
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
     from harness.trust.records import Place, TrustRecords
     from orchestrator import trusting
 

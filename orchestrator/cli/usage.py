@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @team_option
 def usage(*, run_id: str | None, as_json: bool, team_directory: Path | None) -> None:
     """Show tokens, cache hits and money by member and task, and how much of each limit is left."""
-    from harness.settings import load_settings
+    from harness.settings.settings import load_settings
     from orchestrator.inspection.use import render, used
 
     stores = persons_stores(team_directory)

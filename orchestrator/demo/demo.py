@@ -19,8 +19,8 @@ from coordination.errors import UsageError
 from coordination.protocols import PERSON
 from coordination.roster import Roster
 from coordination.stores import open_stores
-from harness.playbook import Playbook
-from harness.scripted_server import ScriptedServer
+from harness.scripted.playbook import Playbook
+from harness.scripted.server import ScriptedServer
 from orchestrator.demo.proof import missing
 from orchestrator.lead.opening import make_team
 from orchestrator.lead.session import RunOptions, start_run

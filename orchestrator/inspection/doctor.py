@@ -14,11 +14,11 @@ from coordination.mounts import FileSystem
 from coordination.profile import Profile
 from coordination.team_root import NoTeam
 from coordination.wakeup import Wakeup
-from harness.endpoint import DEFAULT_ADDRESS
 from harness.mcp.seen import seen_tokens
-from harness.prices import PriceTable
-from harness.setting_sources import SettingsFault
-from harness.settings import load_settings
+from harness.models.endpoint import DEFAULT_ADDRESS
+from harness.models.prices import PriceTable
+from harness.settings.settings import load_settings
+from harness.settings.sources import SettingsFault
 from harness.skills.skill import tokens_of
 from harness.trust.records import Place as Brought
 from orchestrator.inspection.hosts import IN_WORDS, refused
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.team_root import Team
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 ABOUT = "about"  # a quarter of the bytes
 UNSEEN = "its tools were never seen; `leadhand mcp check` connects it"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from harness.mcp.config_file import Configured, Merged
     from harness.mcp.seen import Seen
     from harness.mcp.servers import Servers as ServersOf
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 
 USABLE = {"ok", "warn"}  # states of an entry that can be connected

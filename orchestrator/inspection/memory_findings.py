@@ -9,7 +9,7 @@ from coordination.finding import note, warning
 from harness.memory.credentials import credentials_in
 from harness.memory.relevance import likeness
 from harness.memory.store import MemoryStore
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,8 +9,8 @@ from coordination.finding import warning
 from coordination.records import MemberState
 from harness.catalogs import pinned_catalogs
 from harness.pinned import PinLost
-from harness.setting_sources import SettingsFault
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
+from harness.settings.sources import SettingsFault
 from harness.trust.repository_files import RepositoryFileUnreadable
 from orchestrator.trusting import place_of, present_catalogs
 from workspace.git import GitError

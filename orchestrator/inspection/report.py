@@ -9,8 +9,8 @@ from coordination import layout
 from coordination.numbered_log import pretty
 from coordination.records import Status, Task
 from coordination.usage import Usage
-from harness.ledger import Ledger
-from harness.prices import PriceTable
+from harness.models.ledger import Ledger
+from harness.models.prices import PriceTable
 from orchestrator.inspection.story import SENT_BACK, Step, held_up, story
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from coordination.events import EventTail
 from coordination.usage import Usage
-from harness.ledger import Ledger
-from harness.prices import PriceTable
+from harness.models.ledger import Ledger
+from harness.models.prices import PriceTable
 
 OF_REQUEST = ("prompt", "instructions", "roles", "skills", "tools", "server_list", "servers")
 
 if TYPE_CHECKING:
     from coordination.records import Run
     from coordination.stores import Stores
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 
 def used(stores: Stores, run: Run | None, settings: Settings) -> dict[str, Any]:

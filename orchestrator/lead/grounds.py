@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.stores import Stores
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from orchestrator.lead.opening import Opened
     from workspace.checks import Verifier
     from workspace.desk import Desk

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from harness.catalogs import Catalogs
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 
 def handed_on(

@@ -9,8 +9,8 @@ import anyio
 
 from coordination.errors import TeamError, first_of
 from coordination.records import Status
-from harness.limits import LimitReached
 from harness.loop import Incoming
+from harness.models.limits import LimitReached
 from harness.stop_signals import unless_ignored, until_stopped
 from harness.turn import Ended
 from orchestrator.lead.briefs import end_brief, forgotten_brief, nobody_works_brief

@@ -9,12 +9,12 @@ from coordination import layout
 from coordination.events import EventTail
 from coordination.records import MemberState
 from harness.assembly import make_compactor, make_model
-from harness.budget import Budget, Stopwatch
-from harness.limits import Spent, reached
 from harness.memory.assemble import make_memory
 from harness.memory.keeper import Rememberer
+from harness.models.budget import Budget, Stopwatch
+from harness.models.limits import Spent, reached
+from harness.models.throttle import Throttle
 from harness.results import ResultFiles
-from harness.throttle import Throttle
 from orchestrator.lead.briefs import present_state
 from orchestrator.lead.outcome import ExitCode, ModelGaveUp
 from orchestrator.lead.standing import Standing
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from harness.context.compactor import Compactor
     from harness.loop import Agent
     from harness.memory.keeper import MemoryKeeper
-    from harness.metered_model import MeteredModel
+    from harness.models.metered_model import MeteredModel
+    from harness.models.recovery import Waiting
     from harness.off_loop import OffLoop
-    from harness.recovery import Waiting
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from orchestrator.lead.opening import Opened
 
 LED = "led"  # the event that tells how long a run was led

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from coordination.profile import Ttl
     from coordination.records import Run
     from harness.catalogs import Catalogs
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from orchestrator.tasks_file import PlannedTask
 
 

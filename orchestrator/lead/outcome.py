@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
-from harness.limits import LimitReached
-from harness.model import CredentialsMissing, CredentialsRefused, UnknownModel
+from harness.models.limits import LimitReached
+from harness.models.model import CredentialsMissing, CredentialsRefused, UnknownModel
 from orchestrator.lead.standing import Standing
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from harness.context.conversation import Conversation as Former
     from harness.journal import Journal
     from harness.loop import Inbox as Box
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from harness.tool_pool import ToolPool
     from orchestrator.lead.opening import Opened
     from workspace.desk import Desk

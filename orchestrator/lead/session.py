@@ -19,7 +19,7 @@ from coordination.stores import open_stores
 from harness.loop import Incoming
 from harness.off_loop import OffLoop
 from harness.roles.catalog import scan_roles
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
 from harness.trust.records import Place
 from orchestrator.inspection.report import render, to_json
 from orchestrator.lead.briefs import goal_brief, resumed_brief
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
     from harness.catalogs import Catalogs
     from harness.loop import Agent
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from orchestrator.interactive.talk import Talk
     from orchestrator.lead.outcome import Ending
     from orchestrator.tasks_file import PlannedTask

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
-from harness.settings import changed
+from harness.settings.settings import changed
 from orchestrator.money import SCOPES, priced, with_limits
 from orchestrator.proposal import Proposal
 from workspace.sandbox.choice import in_words

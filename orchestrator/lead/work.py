@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.stores import Stores
-    from harness.metered_model import MeteredModel
+    from harness.models.metered_model import MeteredModel
     from harness.off_loop import OffLoop
     from workspace.desk import Desk
 

@@ -20,7 +20,7 @@ from workspace.workplace import Workplace
 if TYPE_CHECKING:
     from coordination.records import Task
     from coordination.stores import Stores
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from workspace.merge_queue import MergeOutcome
 
 

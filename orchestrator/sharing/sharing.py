@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from coordination.child import Confine
     from harness.catalogs import Catalogs
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
     from harness.tool import Record
     from orchestrator.launchers.launcher import StartedProcess
     from orchestrator.lead.opening import Opened

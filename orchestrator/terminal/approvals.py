@@ -12,7 +12,7 @@ from coordination.protocols import PERSON, Kind
 from coordination.records import Verdict
 from coordination.requests import AlreadyDecided
 from harness.permissions.answers import Answers, NothingToForget, Scope, Standing, persons_directory
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
 from harness.tool import ToolFailure
 from orchestrator.lead.leading import review
 from workspace.sandbox.choice import is_forgery_proof

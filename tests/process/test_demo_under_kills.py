@@ -20,8 +20,8 @@ from coordination.process import start_mark
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import open_team
-from harness.playbook import Playbook
-from harness.scripted_server import ScriptedServer
+from harness.scripted.playbook import Playbook
+from harness.scripted.server import ScriptedServer
 from orchestrator.chaos.proof import mail_by_fate
 from orchestrator.demo.demo import GOAL, make_repository
 from orchestrator.launchers.local import TEAMMATE

@@ -16,7 +16,7 @@ from harness.mcp.connection import State
 from harness.mcp.names import Origin
 from harness.mcp.outcome import NEXT_STEP, Kind
 from harness.mcp.seen import SeenByTeam
-from harness.model import ToolUse
+from harness.models.model import ToolUse
 from harness.permissions.guard import PermissionGuard
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy

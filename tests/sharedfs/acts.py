@@ -24,7 +24,7 @@ from coordination.tasks.drafts import TaskDraft
 from coordination.tasks.refusals import AlreadyOwned, Claimant
 from coordination.tasks.store import TaskStore
 from coordination.team_root import Team, create_team
-from harness.settings import Settings
+from harness.settings.settings import Settings
 from tests.support.mail import join
 from tests.support.mail_journal import JournaledReceiver
 

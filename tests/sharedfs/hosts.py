@@ -161,7 +161,7 @@ class TeamOfTwo:
 
     def _serve(self, book: Path) -> None:
         """The scripted model is on both hosts, where the person trusts the repository."""
-        line = f"exec {sys.executable} -m harness.scripted_server {book}"
+        line = f"exec {sys.executable} -m harness.scripted.server {book}"
         servers = {host: self.start(host, line) for host in ("a", "b")}
         for host, server in servers.items():
             self.wait(lambda server=server: "http" in server.so_far.out, "the scripted model")

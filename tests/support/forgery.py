@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from coordination.records import Status, Verdict
 from coordination.requests import UnknownRequest
 from harness.permissions.answers import Answers, persons_directory
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
 from harness.trust.records import Place
 from orchestrator.trusting import present_catalogs, unseen
 from tests.support.team_process import FILES, Stage

@@ -13,7 +13,7 @@ from harness.context.gauge import ContextLimits
 from harness.context.messages import fault
 from harness.journal import Journal
 from harness.loop import Agent, AgentSettings, Incoming
-from harness.model import Capacity, Model, ModelRequest, NoReply, Reply, ToolUse
+from harness.models.model import Capacity, Model, ModelRequest, NoReply, Reply, ToolUse
 from harness.results import ResultFiles
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def after(reply: Reply, *results: str, to: str = "go", then: str = "") -> list[d
 
 
 class FakeModel:
-    """Satisfies `harness.model.Model`: gives what is in a list; no request may be one a server rejects."""
+    """A `harness.models.model.Model` that gives what is in a list; no request may be one a server rejects."""
 
     def __init__(self, *replies: Reply | NoReply, on_call: Callable[[], object] = lambda: None) -> None:
         self._replies = deque(replies)

@@ -9,7 +9,7 @@ import pytest
 
 from coordination.child import tool_environment
 from harness.permissions.protected import is_secret
-from harness.settings import Settings
+from harness.settings.settings import Settings
 from workspace.commands import CommandRunner
 from workspace.sandbox.program import SandboxMissing, find_bubblewrap
 from workspace.sandbox.sandbox import Sandbox, Sight

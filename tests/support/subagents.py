@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from coordination import layout
 from coordination.events import EventTail
 from harness.journal import read
-from harness.playbook import Playbook
-from harness.scripted_server import ScriptedServer
+from harness.scripted.playbook import Playbook
+from harness.scripted.server import ScriptedServer
 from orchestrator.lead.opening import Opened
 from orchestrator.lead.parts import LeadParts
 from tests.support.people import leads

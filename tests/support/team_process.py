@@ -20,9 +20,9 @@ from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import open_team
 from harness.journal import read
-from harness.playbook import Playbook
-from harness.scripted_server import ScriptedServer
-from harness.setting_sources import SettingsFault
+from harness.scripted.playbook import Playbook
+from harness.scripted.server import ScriptedServer
+from harness.settings.sources import SettingsFault
 from orchestrator.lead.opening import make_team
 from tests.support.repository import Repository
 from tests.support.trust import trusts

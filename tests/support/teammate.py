@@ -9,7 +9,7 @@ from agent_worker.compose import Teammate
 from coordination import layout
 from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import Team, create_team
-from harness.settings import Settings
+from harness.settings.settings import Settings
 from tests.support.people import comes_alive
 from tests.support.repository import Repository
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from harness.model import ToolUse
+from harness.models.model import ToolUse
 from harness.permissions.questions import Answer
 from harness.tool import Effect, Refusal, Tool, ToolCall, ToolContext, closed
 from harness.tool_pool import ResultLimits, ToolPool

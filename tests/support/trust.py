@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
 from harness.trust.records import Place
 from orchestrator.trusting import present_catalogs, trust
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.catalogs import Catalogs
-    from harness.settings import Settings
+    from harness.settings.settings import Settings
 
 
 def trusts(root: Path, repository: Path | None = None) -> None:

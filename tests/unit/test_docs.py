@@ -24,8 +24,8 @@ from coordination.tasks.rules import diagram
 from coordination.team_root import open_team
 from harness.hooks.events import Event
 from harness.permissions.rules import defaults_table
-from harness.playbook import Fault, Playbook, RuleText, When
-from harness.settings import load_settings
+from harness.scripted.playbook import Fault, Playbook, RuleText, When
+from harness.settings.settings import load_settings
 from orchestrator.cli.main import VERBS
 from orchestrator.tasks_file import load_tasks
 

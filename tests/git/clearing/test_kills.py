@@ -36,7 +36,7 @@ removal.remove(sys.argv[2])
 MAKES = f"""{OPENS}
 from coordination.child import tool_environment
 from coordination.tasks.refusals import Claimant
-from harness.settings import Settings
+from harness.settings.settings import Settings
 from workspace.checks import Verifier
 from workspace.desk import Desk, Proof
 from workspace.setup.tree_setup import TreeSetup

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.settings import Settings
+from harness.settings.settings import Settings
 from orchestrator.lead.opening import make_team
 from workspace.setup.tree_setup import TreeSetup
 from workspace.worktrees import Worktrees

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
 from orchestrator.first_settings import first_settings, write_settings
 from orchestrator.lead.opening import make_team
 from tests.git.setup.test_wrong_checkout import BACKEND, PROJECT

@@ -17,7 +17,7 @@ from workspace.desk import TurnNotOver
 if TYPE_CHECKING:
     from coordination.stores import Stores
     from coordination.team_root import Team
-    from harness.model import Reply
+    from harness.models.model import Reply
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from harness.context.messages import OUTCOME_UNKNOWN
 from harness.context.time_told import TimeTold
 from harness.journal import read
 from harness.loop import Incoming
-from harness.model import CredentialsRefused, ImproperEnd, Reply
+from harness.models.model import CredentialsRefused, ImproperEnd, Reply
 from harness.turn import Ended
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, calls, says
 
@@ -289,7 +289,7 @@ async def test_text_is_handed_on_as_it_comes(team: Team) -> None:
 
 def test_the_loop_loads_neither_sdk_nor_mcp() -> None:
     program = (
-        "import sys, harness.loop, harness.anthropic_model, harness.recovery; "
+        "import sys, harness.loop, harness.models.anthropic_model, harness.models.recovery; "
         "print([name for name in ('anthropic', 'mcp', 'httpx2', 'yaml', 'pydantic') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

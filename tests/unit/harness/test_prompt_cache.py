@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.anthropic_model import AnthropicModel
-from harness.endpoint import Endpoint
 from harness.journal import read
 from harness.loop import Incoming
-from harness.playbook import Playbook
-from harness.scripted_cache import PromptCache
-from harness.scripted_server import ScriptedServer
+from harness.models.anthropic_model import AnthropicModel
+from harness.models.endpoint import Endpoint
+from harness.scripted.cache import PromptCache
+from harness.scripted.playbook import Playbook
+from harness.scripted.server import ScriptedServer
 from tests.support.model import JOURNAL, AgentUnderTest, FakePool
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.anthropic_model import AnthropicModel
-from harness.endpoint import Endpoint
-from harness.model import CredentialsRefused, ModelBusy, NoReply, PromptTooLong, UnknownModel
-from harness.recovery import RecoveringModel
+from harness.models.anthropic_model import AnthropicModel
+from harness.models.endpoint import Endpoint
+from harness.models.model import CredentialsRefused, ModelBusy, NoReply, PromptTooLong, UnknownModel
+from harness.models.recovery import RecoveringModel
 from tests.support.model import asks
 
 if TYPE_CHECKING:

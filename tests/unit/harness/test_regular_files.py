@@ -8,8 +8,8 @@ import pytest
 from harness.catalogs import find_servers
 from harness.mcp.config_file import Place, read_file
 from harness.regular_files import FileUnusable, digest_of_regular, read_regular
-from harness.setting_sources import SettingsUnreadable
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
+from harness.settings.sources import SettingsUnreadable
 from orchestrator.tasks_file import BadTasksFile, load_tasks
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from harness.request_cost import RequestCost
 from tests.support.model import asks
 
 if TYPE_CHECKING:
-    from harness.model import ModelRequest
+    from harness.models.model import ModelRequest
 
 PARTS = (
     "# Instructions" + "i" * 386,

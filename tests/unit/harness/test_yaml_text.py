@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.roles.catalog import scan_roles
-from harness.setting_sources import SettingsUnreadable
-from harness.settings import load_settings
+from harness.settings.settings import load_settings
+from harness.settings.sources import SettingsUnreadable
 from harness.skills.catalog import Root, scan
 from harness.skills.frontmatter import Severity, parse
 from harness.yaml_text import YamlUnusable, load_yaml

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.settings import Settings
+from harness.settings.settings import Settings
 from orchestrator.money import WITHOUT_LIMIT_USD, PriceUnknown, with_limits
 
 

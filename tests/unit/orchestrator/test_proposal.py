@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from coordination.records import Member, MemberState, Run
-from harness.limits import Limits
-from harness.prices import parse_price
+from harness.models.limits import Limits
+from harness.models.prices import parse_price
 from harness.roles.catalog import RoleCatalog
 from harness.roles.role import Role
 from orchestrator.proposal import Proposal, render

@@ -14,7 +14,7 @@ from harness.context.messages import fault, text_of
 from harness.context.resume import left_behind
 from harness.journal import Journal, read
 from harness.loop import Incoming
-from harness.model import Capacity, ImproperEnd, PromptTooLong, Reply
+from harness.models.model import Capacity, ImproperEnd, PromptTooLong, Reply
 from harness.turn import Ended
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, calls, says
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from coordination.team_root import Team
-    from harness.model import ToolUse
+    from harness.models.model import ToolUse
 
 pytestmark = pytest.mark.anyio
 GO = [Incoming(text="rename Foo to Bar")]

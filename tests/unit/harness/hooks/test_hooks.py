@@ -24,7 +24,7 @@ from harness.permissions.guard import PermissionGuard
 from harness.permissions.questions import Answer
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy
-from harness.settings import Settings
+from harness.settings.settings import Settings
 from harness.tool_pool import ToolPool
 from tests.support.tools import LIMITS, Person, Trail, call, context, noted_tool
 

@@ -14,14 +14,14 @@ from harness.loop import Incoming
 from harness.memory.keeper import MemoryKeeper, MemoryLimits, Rememberer
 from harness.memory.record import Kind
 from harness.memory.store import MemoryStore
-from harness.model import ImproperEnd
+from harness.models.model import ImproperEnd
 from harness.turn import Ended
 from tests.support.memory import a_note, by_hand, keeps, kept
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, calls, says
 
 if TYPE_CHECKING:
     from coordination.team_root import Team
-    from harness.model import NoReply, Reply
+    from harness.models.model import NoReply, Reply
 
 pytestmark = pytest.mark.anyio
 LONG = "I found out much about the ports of the tests. " * 6

@@ -12,8 +12,8 @@ from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from harness.context.conversation import Conversation
 from harness.hooks.configured import hooks_of
-from harness.ledger import Ledger
-from harness.prices import PriceTable
+from harness.models.ledger import Ledger
+from harness.models.prices import PriceTable
 from tests.support.mcp import until
 from tests.support.subagents import delegating
 from tests.support.teammate import team_beside_repository

@@ -15,8 +15,8 @@ from coordination.finding import BY_HAND
 from coordination.mail.outbox import Outbox
 from coordination.protocols import PERSON, Kind
 from coordination.usage import Usage
-from harness.ledger import Ledger
-from harness.prices import PriceTable
+from harness.models.ledger import Ledger
+from harness.models.prices import PriceTable
 from orchestrator.cli.main import main
 from orchestrator.cli.shared import fitted
 from orchestrator.cli.trees import _groups

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from harness.setting_sources import SettingMisread, SettingsUnreadable, UnknownSetting
+from harness.settings.sources import SettingMisread, SettingsUnreadable, UnknownSetting
 from orchestrator.cli.policy import policy
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from coordination.roster import Roster
 from harness.catalogs import pinned_catalogs
 from harness.pinned import PinLost, pin, pinned
 from harness.pinned_policy import policy_digest
-from harness.settings import load_settings, settings_from
+from harness.settings.settings import load_settings, settings_from
 from orchestrator.inspection.pins import differences, inspect_pins
 from orchestrator.inspection.status import render, status
 from orchestrator.lead.handed_on import handed_on

@@ -17,7 +17,7 @@ from coordination.roster import StartWithdrawn
 from coordination.stores import open_stores
 from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import ForeignDirectory, NoTeam, Team, create_team, open_team
-from harness.settings import Settings
+from harness.settings.settings import Settings
 from orchestrator.lead.opening import (
     NoDirectory,
     NothingToResume,

@@ -11,7 +11,7 @@ import pytest
 from coordination import layout
 from coordination.records import Status, TaskResult
 from harness.permissions.rules import DEFAULTS
-from harness.settings import settings_from
+from harness.settings.settings import settings_from
 from harness.tool import ToolFailure
 from orchestrator.inspection.report import render
 from orchestrator.lead.ending import conclude

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.errors import TeamError
-from harness.settings import settings_from
+from harness.settings.settings import settings_from
 from orchestrator.lead.opening import Opened
 from orchestrator.lead.parts import LeadParts
 from orchestrator.lead.terms import Terms, propose

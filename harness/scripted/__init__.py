@@ -1,0 +1,1 @@
+"""A model that answers from a playbook, in the process and over HTTP."""

@@ -1,0 +1,1 @@
+"""Every setting: how it is declared, and where its value comes from."""
