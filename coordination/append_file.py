@@ -33,7 +33,8 @@ class AppendFile:
                 self._descriptor = self._directory.open_append(self._name)
             write_all(self._descriptor, b"\n" + line + b"\n")
             if self._durable:
-                os.fsync(self._descriptor)
+                sync = getattr(os, "fdatasync", os.fsync)  # macOS has no way to leave the times out
+                sync(self._descriptor)
             return os.lseek(self._descriptor, 0, os.SEEK_CUR)
         except OSError as error:
             self.close()

@@ -157,7 +157,7 @@ class Observed:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seen: list[str] = []
-        for name in ("write", "fsync", "link", "replace"):
+        for name in ("write", "fsync", "fdatasync", "link", "replace"):
             monkeypatch.setattr(os, name, self._noted(name, getattr(os, name)))
 
     def _noted(self, name: str, real: Callable[..., object]) -> Callable[..., object]:
@@ -182,7 +182,7 @@ def test_what_gets_a_name_is_whole_and_on_the_disk_before_and_the_name_after(
     file = AppendFile(directory, "alice~2.jsonl")
     file.append(b"one")
     file.append(b"two")
-    assert disk.seen == ["fsync of the directory", "write", "fsync", "write", "fsync"]
+    assert disk.seen == ["fsync of the directory", *("write", "fdatasync") * 2]
 
 
 def test_replacing_leaves_no_temporary_file(directory: StateDirectory) -> None:
