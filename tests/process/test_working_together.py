@@ -51,13 +51,17 @@ ANSWERED_AT_ONCE = """
 """
 
 
-def test_an_answer_that_came_within_the_turn_of_the_question_is_not_waited_for_again(staged: Stages) -> None:
+def test_an_answer_that_came_within_its_turn_is_not_waited_for_again_and_the_lead_hears_of_the_end_once(
+    staged: Stages,
+) -> None:
     stage = staged(ANSWERED_AT_ONCE)
     run = stage.start("run", "paint", "--yes", "--json")
     stage.wait((stage.root / layout.sent("painter", "lead~1")).exists)
     stage.let_go()
     ended = run.end()  # long before anybody's patience for an answer is over
     assert ended.code == 0, ended
+    ends = [line for line in stage.journal("lead~1") if 'type="drained"' in line.get("text", "")]
+    assert len(ends) == 1
 
 
 def test_s1_s4_s5_mail_reaches_a_busy_worker_before_its_next_call_once_and_its_name_is_its_own(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.records import PlanState, Run, Status, Verdict
+from coordination.tasks.refusals import ClaimRefused
 from coordination.tasks.rules import StaleToken
 from harness.context.conversation import Conversation
 from harness.tool import Effect, NoWorkingDirectory, ToolFailure
 from orchestrator.lead.leading import review
+from tests.support.people import claimant, comes_alive, stores_of
 from tests.support.repository import Repository
 from tests.support.teammate import TeammateUnderTest, puts_up
 from tests.support.tools import call
@@ -65,6 +67,20 @@ async def test_who_goes_on_is_told_by_the_board_what_is_asked_not_by_a_journal(
 
 async def test_with_nothing_ready_nothing_is_taken(alice: TeammateUnderTest) -> None:
     assert await alice.on.take_next() is None
+
+
+async def test_a_claim_that_failed_is_no_task(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    lost, other = puts_up(lead, run), puts_up(lead, run, "B")
+    bob = comes_alive(team, "bob")
+    stores_of(team, bob).tasks.claim(lost.id, claimant(bob))
+    with pytest.raises(ClaimRefused):
+        await alice.on.claim(lost.id)
+    assert alice.on.task is None
+    assert await alice.on.gate(Effect.READ) is not None
+    await alice.on.claim(other.id)
+    assert lead.tasks.get(other.id).owner == "alice"
 
 
 async def test_without_a_task_there_is_no_directory_instead(alice: TeammateUnderTest) -> None:
