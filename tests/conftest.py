@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination.team_root import Team, create_team
+from harness.stop_signals import STOPPING
 from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -19,6 +21,15 @@ def pytest_configure() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before() -> Iterator[None]:
+    """A test may end a process that ignores its signals at the end, and the next would inherit that."""
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess  # noqa: TID251 - a real child inherits
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
 from harness.stop_signals import STOPPING, ignore_stop_signals, unless_ignored, until_stopped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ENDS_ITSELF = "kill -{} $$; echo lived"
 
@@ -21,14 +17,6 @@ ENDS_ITSELF = "kill -{} $$; echo lived"
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture(autouse=True)
-def given_back() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in STOPPING}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def told_to_end(number: signal.Signals) -> subprocess.CompletedProcess[str]:
