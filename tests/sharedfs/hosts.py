@@ -275,4 +275,4 @@ class TeamOfTwo:
         for command in self.commands:
             command.process.send_signal(signal.SIGCONT)  # nsenter stops along with what it started
             command.process.wait(PATIENCE_SECONDS)
-        return [line for line in left if not re.search(r"scripted_server|tests\.sharedfs", line)]
+        return [line for line in left if not re.search(r"harness\.scripted|tests\.sharedfs", line)]
