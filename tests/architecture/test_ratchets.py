@@ -23,11 +23,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Who may do what: rules per role that are checked and explained (harness/permissions, `leadhand policy`).
 # The harness keeps conversations within the window (`harness/context`): steps, summary, gauge, journal lines.
 # A merge is proven file by file and hunk by hunk, and several are checked beside each other (workspace,
-# orchestrator/integration and what stands beside it), or merged by hand (orchestrator/by_hand).
+# orchestrator/merging/integration and what stands beside it), or merged by hand (its by_hand).
 # Trees in which a project runs, the look for checks of another checkout, and what may go of all that,
 # are half of workspace.
 # Who may do what (harness/permissions): rules that are checked and explained, questions to the person who
-# answers at a terminal or by command (orchestrator/approvals, at_terminal), and `doctor`.
+# answers at a terminal or by command (orchestrator/terminal/approvals, at_terminal), and `doctor`.
 # What a project tells its agents, in every prompt (harness/instructions).
 # A member that died comes back (orchestrator/restarts and its supervisor, a promise on the roster).
 # Roles as files describe them, read with what their authors got wrong (harness/roles, `leadhand roles`).
@@ -41,18 +41,18 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What a repository brings along is found, told, compared and trusted before it counts (harness/trust,
 # orchestrator/trusting, coordination/own_files).
 # Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
-# A plan that a lead forgets is asked for once more (orchestrator/plans_of_lead).
+# A plan that a lead forgets is asked for once more (orchestrator/lead/plans).
 # A hook may change the input of a call, which is judged anew (harness/hooks, tool_pool).
 # Decisions, orders and what instructs a lead are signed (coordination/keys, harness/context/seals).
 # Findings of the memory say why and what to do (orchestrator/inspection).
 # Output that nobody can take, and a question that another terminal is told of (console, confirmation).
 # Only trees of the team are committed, and whose tree a successor finds is asked (workspace/tree_of_task).
 # YAML and files that others wrote have one way in (harness/yaml_text, harness/regular_files).
-# How much a model takes is asked of its server, and limits follow it (harness/anthropic_call, gauge).
+# How much a model takes is asked of its server, and limits follow it (harness/models/anthropic_call, gauge).
 # What a conversation waits for is read off it, so that it outlives its process (agent_worker/waiting).
 # A model is told the time, and limits in minutes count on after a restart (harness/context, budget, ledger).
 # What a person mistyped, and how many there are of something, in words that fit.
-# A start that leaves the SDK alone while it is loaded (harness/anthropic_model).
+# A start that leaves the SDK alone while it is loaded (harness/models/anthropic_model).
 # A second machine joins over a shared mount: kinds of file systems, the profile and its log, a handshake of
 # two hosts (coordination/mounts, profile, handshake, joining), and who has joined (orchestrator/inspection).
 # What the system refuses is told in words by every verb, and what verbs find where nothing is to be found.

@@ -269,6 +269,15 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert not [link for link in local if not (path.parent / link).exists()]
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_modules_that_a_page_names_exist(name: str) -> None:
+    packages = ("coordination", "harness", "workspace", "agent_worker", "orchestrator", "scripts", "tests")
+    modules = [f"/{path.relative_to(PROJECT)}" for top in packages for path in (PROJECT / top).rglob("*.py")]
+    named = re.findall(r"`([\w/]+\.py)`", page(name))
+    assert len(named) > 10
+    assert not [path for path in named if not any(module.endswith(f"/{path}") for module in modules)]
+
+
 def test_the_tests_of_the_failure_model_exist() -> None:
     named = re.findall(r"`([\w/]+\.py)::(\w+)`", page("docs/failure-model.md"))
     assert len(named) > 40
