@@ -95,6 +95,10 @@ def _step(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - the fields of a St
     return Step(host=me.host, boot=me.boot, nonce=secrets.token_hex(8), **fields).to_json()
 
 
+def _heard(talk: Talk | None) -> dict[str, Any]:
+    return {"heard": talk.answer.nonce} if talk and talk.answer else {}
+
+
 class Answers:
     """What this process answers to hosts that call; an object belongs to one thread."""
 
@@ -170,9 +174,8 @@ class Call:
         mine = _step()
         self._log.commit(lambda *_: mine)
         finding = self._judge()
-        talk = self._log.refresh()
-        last = _step(found=finding.found, heard=talk.answer.nonce if talk and talk.answer else "")
-        self._log.commit(lambda *_: last)
+        last = _step(found=finding.found)
+        self._log.commit(lambda talk, _: last | _heard(talk))  # an answer may come at this very moment
         return finding
 
     def _judge(self) -> Finding:

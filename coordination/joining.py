@@ -98,7 +98,7 @@ def _entry(team: Team, seen: Hosts, finding: Finding, state: Hosts | None, _: in
         visible_seconds=finding.visible_seconds,
         why=finding.why,
     )
-    profile = profile_of(with_host(seen, joined).values())
+    profile = profile_of(with_host(state or {}, joined).values())
     return joined.to_json() | {"profile": profile}
 
 

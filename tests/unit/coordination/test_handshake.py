@@ -71,9 +71,11 @@ def answering(team: Team, host: str = "is there", answers: Any = Answers) -> Ite
 
     thread = threading.Thread(target=look)
     thread.start()
-    yield
-    over.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def call(team: Team, directory: type[StateDirectory] = StateDirectory, *, lives: bool = True) -> Finding:
@@ -122,6 +124,33 @@ def test_a_host_that_lives_and_does_not_answer_sees_nothing_of_this_one(team: Te
     finding = call(team)
     assert finding.found is Profile.UNFIT
     assert "was not seen there" in finding.why
+
+
+class AnsweredAtLast(StateDirectory):
+    """The answer comes at the very moment in which the caller gives up."""
+
+    answers: Answers
+
+    def publish(self, name: str, data: bytes) -> OSError | None:
+        if name.startswith(layout.HANDSHAKES) and not name.endswith("/1.json"):
+            HERE.host = "is there"
+            self.answers.look()
+            HERE.host = "joins"
+        return super().publish(name, data)
+
+
+def test_an_answer_that_comes_at_the_very_end_changes_nothing(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handshake, "ANSWER_SECONDS", 0.1)
+    AnsweredAtLast.answers = Answers(team)
+    assert call(team, AnsweredAtLast).found is Profile.UNFIT
+    (key,) = HANDSHAKE.found(team.directory)
+    talk = HANDSHAKE.open(team.directory, key).refresh()
+    assert talk
+    assert talk.answer
+    assert talk.end
+    assert talk.end.heard == talk.answer.nonce
 
 
 def test_where_nobody_lives_nothing_is_proved(team: Team) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from coordination import joining, layout
+from coordination.handshake import Finding
 from coordination.identity import ProcessIdentity
 from coordination.joining import MountUnfit, OtherHost, ProfileWatch, agree_on_profile
 from coordination.mounts import FileSystem
@@ -140,6 +141,22 @@ def test_what_two_hosts_prove_counts_for_both(team: Team) -> None:
     assert {host.found for host in records(team).values()} == {FLOCK}
     body = found(UNLOCKED, "c").to_json()
     assert profile_of(log.commit(lambda *_: body).values()) is UNLOCKED
+
+
+def test_what_a_host_proves_anew_while_another_joins_counts(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = profile_log(team.directory)
+    log.commit(lambda *_: found(LOCAL, "a").to_json())
+    log.commit(lambda *_: found(UNLOCKED, "b").to_json())
+
+    def shake_hands(_: Team) -> Finding:
+        log.commit(lambda *_: found(FLOCK, "b", "a").to_json())
+        return Finding(found=FLOCK, proven_with="a")
+
+    monkeypatch.setattr(joining, "_shake_hands", shake_hands)
+    assert agree_on_profile(on(team, NFS, "c", monkeypatch)) is FLOCK
+    assert set(records(team)) == {"a", "b", "c"}
 
 
 def test_a_process_that_runs_takes_up_a_changed_profile(team: Team, clock: FakeClock) -> None:
