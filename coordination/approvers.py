@@ -12,6 +12,7 @@ from coordination import layout
 from coordination.errors import NotRegularFile, StateUnreadable
 from coordination.identity import ProcessIdentity
 from coordination.process import is_stopped, known_alive, known_dead, place_and_pid, this_process
+from coordination.profile import profile_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +33,18 @@ class Attachment:
         self._process = msgspec.to_builtins(this_process())
         self._count = 0
         self._last = float("-inf")
+        self._profile = profile_log(team.directory)
         team.directory.make(layout.APPROVERS)
         self._write()
 
     def beat(self) -> None:
         """Processes of other hosts see that this one lives; to be called at each look."""
-        now = self._team.clock.monotonic()
-        if not self._team.mount.guarantees.events and now - self._last >= BEAT_SECONDS:
-            self._last = now
+        now, mount = self._team.clock.monotonic(), self._team.mount
+        if now - self._last < BEAT_SECONDS:
+            return
+        self._last = now
+        mount.take(self._profile.refresh())  # a host may have joined since
+        if len(mount.hosts) > 1 or not mount.guarantees.events:
             self._count += 1
             self._write()
 

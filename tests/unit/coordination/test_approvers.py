@@ -8,7 +8,7 @@ import pytest
 
 from coordination import approvers, layout
 from coordination.approvers import PATIENCE_SECONDS, Attachment, attached, is_somebody_attached
-from coordination.profile import Profile
+from coordination.profile import Joined, Profile, profile_log
 from tests.support.clock import FakeClock
 from tests.support.people import elsewhere
 
@@ -35,16 +35,23 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def far(team: Team, monkeypatch: pytest.MonkeyPatch) -> Attachment:
-    """A terminal of another host."""
-    team.mount.profile = Profile.FLOCK
+    """A terminal of another host, or of a container on this one, which began before the other joined."""
     with monkeypatch.context() as there:
         there.setattr(approvers, "this_process", elsewhere)
         return Attachment(team)
 
 
+def join(team: Team, profile: Profile) -> None:
+    for host in ("here", "far"):
+        joined = Joined(profile=profile, found=profile, host=host, at="").to_json()
+        profile_log(team.directory).commit(lambda *_, joined=joined: joined)
+
+
+@pytest.mark.parametrize("profile", [Profile.FLOCK, Profile.LOCAL])
 def test_a_terminal_of_another_host_counts_while_it_beats(
-    team: Team, far: Attachment, clock: Meanwhile
+    team: Team, far: Attachment, clock: Meanwhile, profile: Profile
 ) -> None:
+    join(team, profile)
     assert not is_somebody_attached(team)  # its host may be dead
     clock.goes_on, began = far.beat, clock.monotonic()
     assert is_somebody_attached(team)
