@@ -122,6 +122,8 @@ class Approvals:
         except AlreadyDecided as won:
             self._let_stand(question, won)
             raise
+        if scope is Scope.ONCE:
+            self._forget(question)  # what a process kept that died before it could decide
         for other in (other for group in alike for other in group.questions if other.id != request):
             self._decide_alike(other.id, verdict, reason)
         self._record(question, verdict, scope, reason)
@@ -153,11 +155,14 @@ class Approvals:
 
     def _let_stand(self, question: Request, won: AlreadyDecided) -> None:
         """Of two answers given at once, the later leaves nothing standing but the denial that won."""
-        with suppress(NothingToForget):
-            self.answers.forget(question.id)
+        self._forget(question)
         if won.verdict is Verdict.DENY:
             answer = self._stores.requests.get(question.id).answer
             self._keep(question, Verdict.DENY, Scope.TEAM, answer.reason if answer else "")
+
+    def _forget(self, question: Request) -> None:
+        with suppress(NothingToForget):
+            self.answers.forget(question.id)
 
     def _record(self, question: Request, verdict: Verdict, scope: Scope, reason: str) -> None:
         self._stores.events.record(

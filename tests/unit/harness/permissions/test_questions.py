@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -9,6 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from coordination.approvers import attached, is_somebody_attached
+from coordination.errors import StateUnwritable
 from coordination.protocols import PERSON
 from coordination.records import Verdict
 from coordination.requests import AlreadyDecided
@@ -116,6 +118,10 @@ async def test_a_cancelled_call_withdraws_its_question(asking: Asking) -> None:
     assert asking.person.open() == []
 
 
+def no_room(*_: object, **__: object) -> None:
+    raise StateUnwritable.of("2.json", OSError(errno.ENOSPC, "no space"))
+
+
 async def decided(asking: Asking, verdict: Verdict, scope: Scope = Scope.ONCE) -> str:
     with attached(asking.team):
         async with anyio.create_task_group() as group:
@@ -194,6 +200,21 @@ async def test_an_answer_for_once_does_not_stand(asking: Asking) -> None:
     await decided(asking, Verdict.APPROVE)
     assert asking.answers.all() == []
     assert not (await asking.asked(asking.alice).answer(PUSH)).allowed
+
+
+async def test_a_no_that_was_cut_short_does_not_outlive_the_yes_that_follows(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with attached(asking.team):
+        async with anyio.create_task_group() as group:
+            group.start_soon(asking.asked(asking.alice).answer, PUSH)
+            request = await asking.until_open()
+            with monkeypatch.context() as full:
+                full.setattr(asking.person._stores.requests, "decide", no_room)
+                with pytest.raises(StateUnwritable):
+                    asking.person.decide(request, Verdict.DENY)
+            asking.person.decide(request, Verdict.APPROVE)
+    assert asking.answers.all() == []
 
 
 async def test_standing_answers_are_the_persons_alone_and_damaged_ones_are_passed_over(
