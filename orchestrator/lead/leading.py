@@ -126,7 +126,17 @@ class HostOfLead:
 
     def working(self) -> int:
         """How many members are there or on their way, without those that wait for the person's word."""
-        return len(self._supervisor.living()) - len(self.waiting)
+        return len(self._supervisor.living()) - len(self.still_waiting())
+
+    def still_waiting(self) -> list[Member]:
+        """Those that wait, without whom the person stopped while it was asked."""
+        starts = {
+            (member.name, member.spawn_id)
+            for member in self._stores.roster.all()
+            if member.state is MemberState.STARTING
+        }
+        self.waiting = [member for member in self.waiting if (member.name, member.spawn_id) in starts]
+        return self.waiting
 
     def launch_waiting(self, members: int) -> None:
         """The person agreed to this many members in all: they are launched, the others called off."""
@@ -144,8 +154,9 @@ class HostOfLead:
 
         Raises UnknownMember.
         """
-        if name is not None and name not in {member.name for member in self.waiting}:
-            raise UnknownMember(name=name, known=", ".join(member.name for member in self.waiting))
+        known = [member.name for member in self.still_waiting()]
+        if name is not None and name not in known:
+            raise UnknownMember(name=name, known=", ".join(known))
         self.waiting = [
             self._stores.roster.update(member.name, None, model=model)
             if name in {None, member.name}

@@ -73,7 +73,7 @@ class Terms:
                 self._set(f"limits.{name}", None if value.lower() == NO_LIMIT else value)
             case _:
                 raise NoSuchChange(line=line)
-        return self._parts.host.waiting
+        return self._parts.host.still_waiting()
 
     def _give_model(self, model: str, name: str | None) -> None:
         with_limits(self._parts.settings, [model])

@@ -121,6 +121,17 @@ async def test_so_many_as_agreed_are_launched_and_the_others_called_off(
     assert host.waiting == []
 
 
+async def test_who_was_stopped_while_the_person_was_asked_is_not_started(
+    host: HostOfLead, lead: Stores, launcher: FakeLauncher
+) -> None:
+    for name in ("alice", "bob", "carol"):
+        await host.spawn({"name": name})
+    lead.roster.withdraw("alice", in_roster(lead, "alice").spawn_id, "stopped by the person")
+    assert host.working() == 0
+    host.launch_waiting(2)
+    assert launcher.started == ["bob", "carol"]
+
+
 async def test_later_members_within_the_agreed_number_need_no_word(
     host: HostOfLead, lead: Stores, launcher: FakeLauncher
 ) -> None:  # T5
