@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coordination.errors import TeamError
 from harness.settings.settings import changed
-from orchestrator.money import SCOPES, priced, with_limits
+from orchestrator.money import SCOPES, PriceUnknown, priced, with_limits
 from orchestrator.proposal import Proposal
 from workspace.sandbox.choice import in_words
 
@@ -29,6 +29,17 @@ class NoSuchChange(TeamError):
         "{line!r} is no answer; a change is `model [NAME] MODEL`, `price MODEL INPUT OUTPUT` (in USD per "
         "million tokens), or `limit SCOPE.max_WHAT VALUE`, as in `limit team.max_usd 3` or `limit "
         "task.max_turns none`"
+    )
+
+
+@dataclass(eq=False)
+class PriceFirst(TeamError):
+    """A limit in money would hold for a model whose price nobody said."""
+
+    model: str
+    says = (
+        "a limit in USD needs the price of {model}; say `price {model} INPUT OUTPUT` (in USD per million "
+        "tokens) before"
     )
 
 
@@ -58,7 +69,10 @@ class Terms:
 
     async def __call__(self, line: str) -> Sequence[Member]:
         """The line holds; the members that wait, as they are then. Raises TeamError with nothing changed."""
-        return await self._parts.behind(self._change, line)
+        try:
+            return await self._parts.behind(self._change, line)
+        except PriceUnknown as error:
+            raise PriceFirst(model=error.model) from error
 
     def _change(self, line: str) -> Sequence[Member]:
         match line.split():

@@ -87,7 +87,7 @@ async def test_a_price_is_added_or_takes_the_place_of_the_one_there(parts: LeadP
         ("banana", "'banana' is no answer; a change is `model"),
         ("model", "'model' is no answer"),
         ("model zoe big", "there is no member zoe; known are: ana, ben"),
-        ("model ana small", "a limit in USD needs the price of small"),
+        ("model ana small", "needs the price of small; say `price small INPUT OUTPUT`"),
         ("price big three", "your answer: prices must be"),
         ("limit team.max_usd much", 'your answer: limits.team.max_usd must be a number above 0, not "much"'),
         ("limit team.max_usd -1", "must be a number above 0"),
