@@ -291,5 +291,6 @@ class Run(JsonRecord, frozen=True, kw_only=True):
     plan_reviewer: str = "lead"  # who judges plans: person or lead
     confirmed: bool = False
     digests: dict[str, str] = {}  # of skills and other catalogs, pinned by its lead
+    agreed: dict[str, Any] = {}  # limits and prices that the person named for this run alone, by setting
     term: int = 0
     at: str = ""

@@ -65,6 +65,7 @@ class RunFields(TypedDict, total=False):
     plan_reviewer: str
     confirmed: bool
     digests: dict[str, str]
+    agreed: dict[str, Any]
 
 
 class RunRules:

@@ -121,7 +121,7 @@ def cli(context: click.Context, team_directory: str | None) -> int | None:
     if context.invoked_subcommand is None:
         from coordination.concealment import conceal
         from orchestrator.interactive.talk import start_session
-        from orchestrator.lead.session import RunOptions
+        from orchestrator.lead.options import RunOptions
 
         conceal()
         return start_session(RunOptions(team_directory=Path(team_directory) if team_directory else None), cli)

@@ -16,7 +16,7 @@ from orchestrator.cli.shared import config_option, json_option, persons_stores, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orchestrator.lead.session import RunOptions
+    from orchestrator.lead.options import RunOptions
 
 
 def limit_options(verb: Callable[..., object]) -> Callable[..., object]:
@@ -90,7 +90,8 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     team_directory: Path | None,
 ) -> int:
     """Start a lead with GOAL; it plans, starts teammates, and brings their work to a branch."""
-    from orchestrator.lead.session import RunOptions, start_run
+    from orchestrator.lead.options import RunOptions
+    from orchestrator.lead.session import start_run
 
     conceal()
     options = RunOptions(
@@ -167,7 +168,8 @@ def resume(  # noqa: PLR0913 - one parameter per option of the command
 ) -> int:
     """Go on with the open run as its next lead, from what is on disk."""
     from coordination.keys import KeyNotAccepted
-    from orchestrator.lead.session import RunOptions, resume_run
+    from orchestrator.lead.options import RunOptions
+    from orchestrator.lead.session import resume_run
 
     conceal()
     options: RunOptions = RunOptions(

@@ -23,7 +23,8 @@ from harness.scripted.playbook import Playbook
 from harness.scripted.server import ScriptedServer
 from orchestrator.demo.proof import missing
 from orchestrator.lead.opening import make_team
-from orchestrator.lead.session import RunOptions, start_run
+from orchestrator.lead.options import RunOptions
+from orchestrator.lead.session import start_run
 from workspace.checks import Verifier, passed
 from workspace.sandbox.program import SandboxMissing, find_bubblewrap
 from workspace.sandbox.sandbox import BUBBLEWRAP, OFF

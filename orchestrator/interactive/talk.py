@@ -16,17 +16,19 @@ from orchestrator.interactive.commands import Commands, words
 from orchestrator.interactive.glance import glance
 from orchestrator.interactive.lines import Lines, PipedLines, PlainLines, TerminalLines
 from orchestrator.interactive.person import Person
+from orchestrator.lead.agreed import named
 from orchestrator.lead.opening import open_again, open_goal
 from orchestrator.lead.outcome import ExitCode
-from orchestrator.lead.session import Session, prepared
+from orchestrator.lead.preparing import prepared
+from orchestrator.lead.session import Session
 from orchestrator.terminal.console import Console
 from orchestrator.terminal.plain import is_plain
 
 if TYPE_CHECKING:
     import click
 
+    from orchestrator.lead.options import RunOptions
     from orchestrator.lead.parts import LeadParts
-    from orchestrator.lead.session import RunOptions
 
 HELLO = "leadhand at {root}\nSay what you want. /help lists commands, Ctrl-C cancels a turn, Ctrl-D leaves.\n"
 GLANCE_SECONDS = 1.0  # between looks for the status line, at least
@@ -64,12 +66,20 @@ def start_session(options: RunOptions, verbs: click.Group) -> int:
     if run and run.planned:
         raise UsageError(detail=f"a person wrote the tasks of {run.id}; `leadhand resume` goes on with it")
     if run:
-        opened = open_again(team, git, settings, catalogs=catalogs)
+        opened = open_again(team, git, settings, catalogs=catalogs, agreed=named(options.flags))
         return _code(Session(opened, settings, options, talk).run_again())
     goal = anyio.run(_first_words, talk)
     if goal is None:
         return 0
-    opened = open_goal(team, git, settings, goal=goal, catalogs=catalogs, workers=options.workers or 0)
+    opened = open_goal(
+        team,
+        git,
+        settings,
+        goal=goal,
+        catalogs=catalogs,
+        workers=options.workers or 0,
+        agreed=named(options.flags),
+    )
     return _code(Session(opened, settings, options, talk).run_new([]))
 
 

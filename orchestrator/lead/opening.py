@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coordination import layout
 from coordination.errors import TeamError
@@ -29,7 +29,7 @@ from workspace.hiding import hide
 from workspace.opening import open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from coordination.profile import Ttl
@@ -205,8 +205,9 @@ def open_goal(  # noqa: PLR0913 - what a run is made of, by name
     catalogs: Catalogs,
     tasks: Sequence[PlannedTask] = (),
     workers: int,
+    agreed: Mapping[str, Any] | None = None,
 ) -> Opened:
-    """A new run with this goal, led by this process; it offers these catalogs.
+    """A new run with this goal, led by this process, with these catalogs, and limits of its own (`agreed`).
 
     Raises LeadAlive, RunOpen, UnknownCheckName, UnknownRole, RoleBroken, KeyNotAccepted.
     """
@@ -229,6 +230,7 @@ def open_goal(  # noqa: PLR0913 - what a run is made of, by name
         model=settings.model_id or "",
         worker_model=settings.worker_model_id or settings.model_id or "",
         plan_reviewer=PERSON if tasks else settings.plan_reviewer,  # no model leads tasks of a person
+        agreed=dict(agreed or {}),
     )
     digests = catalogs.pin(team.directory) | pin_policy(team.directory, settings)
     run = stores.runs.update(run.id, branch=f"leadhand/{run.id}", digests=digests)
@@ -245,8 +247,10 @@ def _refuse_open_run(stores: Stores) -> None:
     raise RunOpen(run=open_run.id, goal=open_run.goal)
 
 
-def open_again(team: Team, git: Git, settings: Settings, *, catalogs: Catalogs) -> Opened:
-    """The open run, led by this process from now on; it offers these catalogs.
+def open_again(
+    team: Team, git: Git, settings: Settings, *, catalogs: Catalogs, agreed: Mapping[str, Any] | None = None
+) -> Opened:
+    """The open run, led by this process from now on, with these catalogs, and limits named anew (`agreed`).
 
     Raises LeadAlive, NothingToResume, TasksNeverMade, and KeyNotAccepted before anything is written.
     """
@@ -265,7 +269,7 @@ def open_again(team: Team, git: Git, settings: Settings, *, catalogs: Catalogs) 
         stores.leadership.end(term)
         raise TasksNeverMade(run=run.id)
     digests = catalogs.pin(team.directory) | pin_policy(team.directory, settings)
-    run = stores.runs.update(run.id, digests=digests)
+    run = stores.runs.update(run.id, digests=digests, agreed={**run.agreed, **(agreed or {})})
     return Opened(stores=stores, git=git.pinned(), term=term, run=run)
 
 

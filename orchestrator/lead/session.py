@@ -1,27 +1,21 @@
-"""A lead from the command line to its exit code: settings, term, parts, run, report."""
+"""A lead from its opening to its exit code: term, parts, run, report."""
 
 from __future__ import annotations
 
-import sys
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-import click
 
-from coordination import layout
 from coordination.errors import TeamError
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from harness.loop import Incoming
 from harness.off_loop import OffLoop
-from harness.roles.catalog import scan_roles
-from harness.settings.settings import load_settings
-from harness.trust.records import Place
 from orchestrator.inspection.report import render, to_json
+from orchestrator.lead.agreed import named
 from orchestrator.lead.briefs import goal_brief, resumed_brief
 from orchestrator.lead.ending import end_run
 from orchestrator.lead.lead import Lead
@@ -29,78 +23,31 @@ from orchestrator.lead.opening import (
     NothingToResume,
     Opened,
     find_team,
-    make_team,
     open_again,
     open_goal,
 )
 from orchestrator.lead.parts import LeadParts
 from orchestrator.lead.planned import ask_for_members, create_planned
+from orchestrator.lead.preparing import prepared
 from orchestrator.lead.terms import Terms, propose
-from orchestrator.money import with_limits
 from orchestrator.tasks_file import load_tasks
 from orchestrator.terminal.approvals import Approvals
 from orchestrator.terminal.at_terminal import AtTerminal
-from orchestrator.terminal.confirmation import Confirmation, Consent
+from orchestrator.terminal.confirmation import Confirmation
 from orchestrator.terminal.console import Console, Stream
-from orchestrator.trusting import present_catalogs, seen_catalogs
-from workspace.opening import open_repository
-from workspace.sandbox.choice import choose, in_words
+from workspace.sandbox.choice import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
-    from coordination.team_root import Team
-    from harness.catalogs import Catalogs
     from harness.loop import Agent
     from harness.settings.settings import Settings
     from orchestrator.interactive.talk import Talk
+    from orchestrator.lead.options import RunOptions
     from orchestrator.lead.outcome import Ending
     from orchestrator.tasks_file import PlannedTask
-    from orchestrator.terminal.console import Listener
-    from workspace.git import Git
-
-USAGE = 2
-
-
-@dataclass(eq=False)
-class ModelMissing(TeamError):
-    """A real run needs to know which model to call, and how to get in."""
-
-    name: str  # of the variable
-    what: str
-    says = "{name} is not set: {what}; write a line {name}=… into .env in the team's directory, or export it"
-
-
-@dataclass(eq=False)
-class NoSuchDirectory(TeamError):
-    """The directory named for the team does not exist."""
-
-    path: str
-    says = (
-        "there is no directory {path}; make it a team's with `leadhand init --team {path}`, or mend the name"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """What the person said on the command line."""
-
-    start: Path = field(default_factory=Path.cwd)  # the repository around it is the team's
-    team_directory: Path | None = None
-    model: str | None = None
-    worker_model: str | None = None
-    workers: int | None = None
-    yes: bool = False
-    as_json: bool = False
-    no_input: bool = False
-    flags: Mapping[str, object] = field(default_factory=dict)  # further settings, stronger than all others
-    listener: Listener | None = None  # hears every event that is shown
-    made_repository: bool = False  # this very process did, so there is nothing in it to be shown first
-
-    def consent(self) -> Consent:
-        """What was agreed to beforehand."""
-        may_ask = not self.no_input and not self.as_json and sys.stdin.isatty()
-        return Consent(yes=self.yes, workers=self.workers, may_ask=may_ask)
+    from orchestrator.terminal.confirmation import Consent
 
 
 def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None) -> int:
@@ -108,28 +55,17 @@ def start_run(options: RunOptions, *, goal: str, tasks_file: Path | None = None)
     tasks = load_tasks(tasks_file) if tasks_file else []
     team, git, settings, catalogs = prepared(options)
     workers = options.workers or 0
-    opened = open_goal(team, git, settings, goal=goal, catalogs=catalogs, tasks=tasks, workers=workers)
+    opened = open_goal(
+        team,
+        git,
+        settings,
+        goal=goal,
+        catalogs=catalogs,
+        tasks=tasks,
+        workers=workers,
+        agreed=named(options.flags),
+    )
     return Session(opened, settings, options).run_new(tasks)
-
-
-def prepared(options: RunOptions) -> tuple[Team, Git, Settings, Catalogs]:
-    """The team, its repository, its settings and what it offers; no team is made that could not begin."""
-    directory = existing(options)
-    root = directory or layout.find_root(options.start)
-    made = make_team(options.start, directory) if root and (root / layout.TEAM_FILE).exists() else None
-    settings = settings_of(options, directory)
-    catalogs = catalogs_of(options, directory, settings)
-    return *(made or make_team(options.start, directory)), settings, catalogs
-
-
-def existing(options: RunOptions) -> Path | None:
-    """The directory named for the team, which the person may have misspelt. Raises NoSuchDirectory."""
-    directory = options.team_directory
-    if directory is None or directory.exists():
-        return directory
-    if options.consent().may_ask and click.confirm(f"{directory} does not exist; make it for this team?"):
-        return directory
-    raise NoSuchDirectory(path=str(directory))
 
 
 def resume_run(options: RunOptions) -> int:
@@ -137,33 +73,8 @@ def resume_run(options: RunOptions) -> int:
     if open_stores(find_team(options.start, options.team_directory), PERSON).runs.open_run() is None:
         raise NothingToResume
     team, git, settings, catalogs = prepared(options)
-    return Session(open_again(team, git, settings, catalogs=catalogs), settings, options).run_again()
-
-
-def catalogs_of(options: RunOptions, team_directory: Path | None, settings: Settings) -> Catalogs:
-    """What the run offers, all of it seen by the person. Raises NotTrusted, NotARepository."""
-    tree = open_repository(options.start).place.tree
-    place = Place(root=(team_directory or tree).resolve(), repository=tree)
-    if options.made_repository:
-        return present_catalogs(place, settings)
-    return seen_catalogs(place, settings, may_ask=options.consent().may_ask)
-
-
-def settings_of(options: RunOptions, team_directory: Path | None) -> Settings:
-    """The settings of the team for a run with a model, its sandbox chosen; the team need not be there yet.
-
-    Raises ModelMissing, SettingsFault, SandboxMissing, NotARepository.
-    """
-    tree = open_repository(options.start).place.tree
-    flags = {"model.id": options.model, "workers.model": options.worker_model}
-    settings = load_settings((team_directory or tree).resolve(), {**flags, **options.flags})
-    if not settings.model_id:
-        raise ModelMissing(name="MODEL_ID", what="the model to call has no name")
-    if not (settings.api_key or settings.auth_token):
-        raise ModelMissing(name="ANTHROPIC_API_KEY", what="there is no key for the model")
-    settings = with_limits(settings, scan_roles(tree, settings.role_models).models)
-    ask = click.confirm if options.consent().may_ask else None
-    return replace(settings, sandbox=choose(settings.sandbox, tree, ask))
+    opened = open_again(team, git, settings, catalogs=catalogs, agreed=named(options.flags))
+    return Session(opened, settings, options).run_again()
 
 
 class Session:

@@ -96,3 +96,6 @@ class Terms:
     def _set(self, name: str, value: object) -> None:
         models = [member.model for member in self._parts.host.waiting if member.model]
         self._parts.change(with_limits(changed(self._parts.settings, name, value), models))
+        runs, run = self._parts.background.runs, self._parts.opened.run.id
+        others = {of: agreed for of, agreed in runs.get(run).agreed.items() if of != name}
+        runs.update(run, agreed=others if value is None else {**others, name: value})

@@ -64,7 +64,7 @@ PACKAGES = {
     "harness": 18200,
     "workspace": 5100,
     "agent_worker": 2250,
-    "orchestrator": 11200,
+    "orchestrator": 11300,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

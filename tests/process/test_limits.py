@@ -53,6 +53,9 @@ def test_a_lead_at_the_limit_of_the_command_line_ends_with_4_and_money_is_shown(
     assert facts["team"]["usd"] >= 3
     assert facts["requests"]["lead"]["tools"] > 1000
     assert len(usd) == facts["team"]["turns"] == facts["members"]["lead"]["turns"]
+    again = stage.leadhand("resume", "--yes")
+    assert again.code == 4, again
+    assert "limits.team.max_usd 3" in again.out
 
 
 def test_a_limit_in_money_without_a_price_refuses_to_start(staged: Stages) -> None:

@@ -73,6 +73,15 @@ async def test_limits_hold_for_the_lead_and_go_to_members(parts: LeadParts, term
     assert "team 5.0 usd" in shown(parts)
 
 
+async def test_what_is_agreed_stays_with_the_run(parts: LeadParts, terms: Terms) -> None:
+    await terms("limit team.max_turns 7")
+    await terms("limit task.max_turns 3")
+    await terms("limit task.max_turns none")
+    await terms("price small 1 2")
+    kept = parts.stores.runs.get(parts.opened.run.id).agreed
+    assert kept == {"limits.team.max_turns": "7", "prices": ["big 3 15", "small 1 2"]}
+
+
 async def test_a_price_is_added_or_takes_the_place_of_the_one_there(parts: LeadParts, terms: Terms) -> None:
     await terms("price small 1 2")
     await terms("price big 4 20")
