@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.process
 WORKS = """
+  - when: {tools_called: ^$, system: name=worker-1, last_user: paint}
+    call: {bash: {command: 'until [ -e "$HOME/../go" ]; do sleep 0.1; done'}}
   - when: {tools_called: ^$, system: role=teammate}
     call: {bash: {command: sed -i s/1/2/ a.py}}
   - when: {tools_called: bash$}
@@ -23,8 +25,8 @@ WORKS = """
 """
 TASKS = """
 - {key: a, subject: set a, checks: [done]}
-- {key: b, subject: one, needs: [a], checks: [any]}
-- {key: c, subject: two, needs: [a], checks: [any]}
+- {key: b, subject: paint one, needs: [a], checks: [any]}
+- {key: c, subject: paint two, needs: [a], checks: [any]}
 """
 WAITS = """
   - when: {tools_called: ^$, system: name=bob}
@@ -71,9 +73,10 @@ def test_a_worker_by_hand_on_another_host_does_its_share(
     run = team.begin("a", "run", "--tasks", str(team.place / "tasks.yaml"), "--workers", "1", "--json")
     team.until("started")
     bob = team.begin("b", "worker", "--name", "bob")
+    team.wait(lambda: "bob" in {task.owner for task in team.stores.tasks.all()}, "a task of bob")
+    (team.place / "go").touch()
     assert run.end().code == 0, team.last_words()
     assert bob.end().code == 0
-    assert {task.owner for task in team.stores.tasks.all()} >= {"bob"}
     assert all(task.merged for task in team.stores.tasks.all())
     assert team.profile("a") == team.profile("b") == profile
 
