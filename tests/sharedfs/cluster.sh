@@ -65,7 +65,7 @@ install_pkgs() {
         { apt-get update >>"$STATE/apt.log" 2>&1 &&
           $get "${miss[@]}" >>"$STATE/apt.log" 2>&1; } || rc=1
     [ -n "$made" ] && rm -f /usr/sbin/policy-rc.d
-    [ $rc = 0 ] || { tail -3 "$STATE/apt.log" >&2; die "cannot install ${miss[*]}"; }
+    [ $rc = 0 ] || skip "cannot install ${miss[*]}: $(tail -1 "$STATE/apt.log")"
 }
 
 # ------------------------------------------------------------------------ hosts
