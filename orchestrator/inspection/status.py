@@ -56,7 +56,8 @@ def at_work(stores: Stores) -> dict[str, Any]:
         "run": _run(run),
         "tasks": _board(stores.tasks.all(run.id) if run else []),
         "members": [
-            _waiting(_member(stores, member, leads), member, questions) for member in stores.roster.all()
+            _waiting(_member(stores, member, leads=leads), member, questions)
+            for member in stores.roster.all()
         ],
         "questions": [_question(asked) for asked in questions],
     }
@@ -130,7 +131,7 @@ def _board(tasks: list[Task]) -> list[dict[str, Any]]:
     ]
 
 
-def _member(stores: Stores, member: Member, leads: bool) -> dict[str, Any]:  # noqa: FBT001
+def _member(stores: Stores, member: Member, *, leads: bool) -> dict[str, Any]:
     state = str(member.state)
     if member.state is MemberState.ALIVE and member.process and known_dead(member.process, this_process()):
         state = "restarting" if member.comes_back and leads else "dead"

@@ -16,7 +16,6 @@ from orchestrator.interactive.commands import Commands, words
 from orchestrator.interactive.glance import glance
 from orchestrator.interactive.lines import Lines, PipedLines, PlainLines, TerminalLines
 from orchestrator.interactive.person import Person
-from orchestrator.lead.agreed import named
 from orchestrator.lead.opening import open_again, open_goal
 from orchestrator.lead.outcome import ExitCode
 from orchestrator.lead.preparing import prepared
@@ -66,20 +65,12 @@ def start_session(options: RunOptions, verbs: click.Group) -> int:
     if run and run.planned:
         raise UsageError(detail=f"a person wrote the tasks of {run.id}; `leadhand resume` goes on with it")
     if run:
-        opened = open_again(team, git, settings, catalogs=catalogs, agreed=named(options.flags))
+        opened = open_again(team, git, settings, catalogs=catalogs)
         return _code(Session(opened, settings, options, talk).run_again())
     goal = anyio.run(_first_words, talk)
     if goal is None:
         return 0
-    opened = open_goal(
-        team,
-        git,
-        settings,
-        goal=goal,
-        catalogs=catalogs,
-        workers=options.workers or 0,
-        agreed=named(options.flags),
-    )
+    opened = open_goal(team, git, settings, goal=goal, catalogs=catalogs, workers=options.workers or 0)
     return _code(Session(opened, settings, options, talk).run_new([]))
 
 
