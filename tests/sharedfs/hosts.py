@@ -10,18 +10,15 @@ import subprocess  # noqa: TID251 - commands as a person starts them, on either 
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from coordination import layout
-from coordination.clock import SystemClock
-from coordination.events import EventTail
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import open_team
-from harness.journal import read
+from tests.support.watched import Watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from coordination.records import Task
 
@@ -123,8 +120,10 @@ class Command:
         return self.so_far
 
 
-class TeamOfTwo:
+class TeamOfTwo(Watched):
     """A repository on a mount, and the processes of both hosts that belong to it."""
+
+    patience_seconds = PATIENCE_SECONDS
 
     def __init__(self, cluster: Cluster, file_system: str, place: Path, playbook: str = "") -> None:
         """`place` is a directory of the machine, in which each host has its own home.
@@ -229,15 +228,6 @@ class TeamOfTwo:
     def task(self, subject: str) -> Task:
         return next(task for task in self.stores.tasks.all() if task.subject == subject)
 
-    def events(self, action: str, **facts: object) -> list[dict[str, Any]]:
-        if not (self.there / layout.TEAM_FILE).exists():
-            return []
-        events = EventTail(open_team(self.there).directory).read_new()
-        return [event for event in events if event["action"] == action and facts.items() <= event.items()]
-
-    def journal(self, who: str) -> list[dict[str, Any]]:
-        return list(read(open_team(self.there).directory, layout.journal(who)))
-
     def hosts(self) -> dict[str, str]:
         """What each host found."""
         return {name: str(host.found) for name, host in open_team(self.there).mount.hosts.items()}
@@ -246,20 +236,12 @@ class TeamOfTwo:
         """What `status` says there."""
         return str(json.loads(self.leadhand(host, "status", "--json").out)["profile"])
 
-    def until(self, action: str, **facts: object) -> dict[str, Any]:
-        """The first event of this action with these fields."""
-        self.wait(lambda: bool(self.events(action, **facts)), f"{action} {facts}")
-        return self.events(action, **facts)[0]
+    @property
+    def team_root(self) -> Path:
+        return self.there
 
-    def wait(self, condition: Callable[[], bool], what: str = "it") -> None:
-        clock, deadline = SystemClock(), SystemClock().monotonic() + PATIENCE_SECONDS
-        while not condition():
-            assert clock.monotonic() < deadline, f"{what} did not happen in time; {self.last_words()}"
-            clock.sleep(0.05)
-
-    def last_words(self) -> str:
-        logs = [*sorted(self.place.glob("*-on-*")), *(self.there / layout.LOGS).glob("*.log")]
-        return "\n".join(f"{log.name}: {log.read_text('utf-8', 'replace')[-1500:]}" for log in logs)
+    def logs(self) -> Iterable[Path]:
+        return self.place.glob("*-on-*")
 
     # the end
 

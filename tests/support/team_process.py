@@ -13,23 +13,21 @@ from typing import TYPE_CHECKING, Any, Self
 import psutil
 import yaml
 
-from coordination import layout
 from coordination.clock import SystemClock
-from coordination.events import EventTail
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import open_team
-from harness.journal import read
 from harness.scripted.playbook import Playbook
 from harness.scripted.server import ScriptedServer
 from harness.settings.sources import SettingsFault
 from orchestrator.lead.opening import make_team
 from tests.support.repository import Repository
 from tests.support.trust import trusts
+from tests.support.watched import Watched
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from coordination.records import Task
@@ -110,8 +108,10 @@ def sleepers(pid: int) -> list[psutil.Process]:
     return found
 
 
-class Stage:
+class Stage(Watched):
     """Where one test lets real processes play."""
+
+    patience_seconds = PATIENCE_SECONDS
 
     def __init__(self, place: Path, playbook: str, **settings: str) -> None:
         """`settings` are further environment variables of all commands.
@@ -208,30 +208,12 @@ class Stage:
         assert found.process is not None
         return found.process.pid
 
-    def events(self, action: str, **facts: object) -> list[dict[str, Any]]:
-        """All events of this action with these fields so far."""
-        if not (self.root / layout.TEAM_FILE).exists():
-            return []
-        events = EventTail(open_team(self.root).directory).read_new()
-        return [event for event in events if event["action"] == action and facts.items() <= event.items()]
+    @property
+    def team_root(self) -> Path:
+        return self.root
 
-    def journal(self, who: str) -> list[dict[str, Any]]:
-        return list(read(open_team(self.root).directory, layout.journal(who)))
-
-    def until(self, action: str, **facts: object) -> dict[str, Any]:
-        """The first event of this action with these fields."""
-        self.wait(lambda: bool(self.events(action, **facts)), f"{action} {facts}")
-        return self.events(action, **facts)[0]
-
-    def wait(self, condition: Callable[[], bool], what: str = "it") -> None:
-        clock, deadline = SystemClock(), SystemClock().monotonic() + PATIENCE_SECONDS
-        while not condition():
-            assert clock.monotonic() < deadline, f"{what} did not happen in time; {self._last_words()}"
-            clock.sleep(0.03)
-
-    def _last_words(self) -> str:
-        logs = [*self.place.glob("command-*"), *(self.root / layout.LOGS).glob("*.log")]
-        return "\n".join(f"{log.name}: {log.read_text('utf-8', 'replace')[-1500:]}" for log in logs)
+    def logs(self) -> Iterable[Path]:
+        return self.place.glob("command-*")
 
     # the end
 
