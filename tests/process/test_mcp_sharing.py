@@ -117,6 +117,7 @@ async def test_a_time_out_cancels_that_call_alone(team: Team, tmp_path: Path) ->
         (told,) = [of for of in alice.trail.events if of["action"] == "mcp_called"]
         assert told["reason"] == "timed_out"
         await until(lambda: here.calls("cancelled") == [("alice", "hang")])
+        await until(lambda: noted(notes, "notifications/cancelled"))
         (call,) = [m for m in noted(notes, "tools/call") if "hang" in json.dumps(m)]
         (cancelled,) = noted(notes, "notifications/cancelled")
         assert cancelled["params"]["requestId"] == call["id"]  # type: ignore[index]
