@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,96 +21,64 @@ if TYPE_CHECKING:
     from orchestrator.lead.options import RunOptions
 
 
-def limit_options(verb: Callable[..., object]) -> Callable[..., object]:
-    """Limits for the whole team; further ones are settings."""
-    for option in (
-        click.option("--max-usd", type=float, help="Stop the team at so much money (exit code 4)."),
-        click.option("--max-tokens", type=int, help="Stop the team at so many tokens."),
-        click.option("--max-minutes", type=float, help="Stop the team after so much time."),
-    ):
-        verb = option(verb)
-    return verb
+FLAGS = {  # options that are settings, stronger than those of every file
+    "allow": "permissions.allow",
+    "mcp_config": "mcp.config",
+    "sandbox": "sandbox",
+    "max_usd": "limits.team.max_usd",
+    "max_tokens": "limits.team.max_tokens",
+    "max_minutes": "limits.team.max_minutes",
+}
+OPTIONS = (
+    click.option("--model", help="Model of the lead, from now on (MODEL_ID)."),
+    click.option("--workers", type=click.IntRange(1, MOST_WORKERS), help="Agree to this many teammates."),
+    click.option("--yes", is_flag=True, help="Agree to the proposed team beforehand."),
+    click.option("--allow", multiple=True, metavar="RULE", help="Allow calls, as in bash(npm *)."),
+    click.option(
+        "--sandbox",
+        type=click.Choice(["auto", "bwrap", "off"]),
+        help="Run commands inside bubblewrap, or as you.",
+    ),
+    config_option,
+    json_option,
+    click.option(
+        "--no-input", is_flag=True, help="Never ask; end with exit code 3 where a person is needed."
+    ),
+    click.option("--max-usd", type=float, help="Stop the team at so much money (exit code 4)."),
+    click.option("--max-tokens", type=int, help="Stop the team at so many tokens."),
+    click.option("--max-minutes", type=float, help="Stop the team after so much time."),
+    team_option,
+)
 
 
-def limit_flags(
-    max_usd: float | None, max_tokens: int | None, max_minutes: float | None
-) -> dict[str, object]:
-    """The limits as settings."""
-    given = {"usd": max_usd, "tokens": max_tokens, "minutes": max_minutes}
-    return {f"limits.team.max_{name}": value for name, value in given.items()}
+def run_options(verb: Callable[..., int]) -> Callable[..., int]:
+    """What `run` and `resume` both take, which the verb is given as its `options`."""
 
+    @functools.wraps(verb)
+    def with_options(**given: Any) -> int:  # noqa: ANN401 - of the kind that each option names
+        from orchestrator.lead.options import RunOptions
 
-def consent_options(verb: Callable[..., object]) -> Callable[..., object]:
-    """The options by which a person agrees beforehand."""
-    for option in (
-        click.option(
-            "--no-input", is_flag=True, help="Never ask; end with exit code 3 where a person is needed."
-        ),
-        json_option,
-        config_option,
-        click.option(
-            "--sandbox",
-            type=click.Choice(["auto", "bwrap", "off"]),
-            help="Run commands inside bubblewrap, or as you.",
-        ),
-        click.option("--allow", multiple=True, metavar="RULE", help="Allow calls, as in bash(npm *)."),
-        click.option("--yes", is_flag=True, help="Agree to the proposed team beforehand."),
-        click.option(
-            "--workers", type=click.IntRange(1, MOST_WORKERS), help="Agree to this many teammates beforehand."
-        ),
-    ):
-        verb = option(verb)
-    return verb
+        conceal()
+        flags = {setting: given.pop(name) for name, setting in FLAGS.items()}
+        own = {one.name: given.pop(one.name) for one in fields(RunOptions) if one.name in given}
+        flags = {setting: list(of) or None if isinstance(of, tuple) else of for setting, of in flags.items()}
+        return verb(options=RunOptions(flags=flags, **own), **given)
+
+    for option in reversed(OPTIONS):
+        with_options = option(with_options)
+    return with_options
 
 
 @click.command()
 @click.argument("goal", required=False)
 @click.option("-f", "--file", "goal_file", type=click.Path(path_type=Path), help="Read the goal from a file.")
 @click.option("--tasks", "tasks_file", type=click.Path(path_type=Path), help="Run the tasks of a YAML file.")
-@click.option("--model", help="Model of the lead (MODEL_ID).")
 @click.option("--worker-model", help="Model of teammates; without it the lead's.")
-@limit_options
-@consent_options
-@team_option
-def run(  # noqa: PLR0913 - one parameter per option of the command
-    *,
-    goal: str | None,
-    goal_file: Path | None,
-    tasks_file: Path | None,
-    model: str | None,
-    worker_model: str | None,
-    workers: int | None,
-    yes: bool,
-    allow: tuple[str, ...],
-    sandbox: str | None,
-    as_json: bool,
-    no_input: bool,
-    mcp_config: tuple[str, ...],
-    max_usd: float | None,
-    max_tokens: int | None,
-    max_minutes: float | None,
-    team_directory: Path | None,
-) -> int:
+@run_options
+def run(*, goal: str | None, goal_file: Path | None, tasks_file: Path | None, options: RunOptions) -> int:
     """Start a lead with GOAL; it plans, starts teammates, and brings their work to a branch."""
-    from orchestrator.lead.options import RunOptions
     from orchestrator.lead.session import start_run
 
-    conceal()
-    options = RunOptions(
-        team_directory=team_directory,
-        model=model,
-        worker_model=worker_model,
-        workers=workers,
-        yes=yes,
-        as_json=as_json,
-        no_input=no_input,
-        flags={
-            "permissions.allow": list(allow) or None,
-            "mcp.config": list(mcp_config) or None,
-            "sandbox": sandbox,
-            **limit_flags(max_usd, max_tokens, max_minutes),
-        },
-    )
     return start_run(options, goal=_goal(goal, goal_file, tasks_file), tasks_file=tasks_file)
 
 
@@ -147,49 +117,16 @@ def _look_only(team_directory: Path | None, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--model", help="Model of the lead from now on (MODEL_ID).")
-@limit_options
-@consent_options
-@team_option
-def resume(  # noqa: PLR0913 - one parameter per option of the command
-    *,
-    model: str | None,
-    workers: int | None,
-    yes: bool,
-    allow: tuple[str, ...],
-    sandbox: str | None,
-    as_json: bool,
-    no_input: bool,
-    mcp_config: tuple[str, ...],
-    max_usd: float | None,
-    max_tokens: int | None,
-    max_minutes: float | None,
-    team_directory: Path | None,
-) -> int:
+@run_options
+def resume(*, options: RunOptions) -> int:
     """Go on with the open run as its next lead, from what is on disk."""
     from coordination.keys import KeyNotAccepted
-    from orchestrator.lead.options import RunOptions
     from orchestrator.lead.session import resume_run
 
-    conceal()
-    options: RunOptions = RunOptions(
-        team_directory=team_directory,
-        model=model,
-        workers=workers,
-        yes=yes,
-        as_json=as_json,
-        no_input=no_input,
-        flags={
-            "permissions.allow": list(allow) or None,
-            "mcp.config": list(mcp_config) or None,
-            "sandbox": sandbox,
-            **limit_flags(max_usd, max_tokens, max_minutes),
-        },
-    )
     try:
         return resume_run(options)
     except KeyNotAccepted:
-        _look_only(team_directory, as_json=as_json)
+        _look_only(options.team_directory, as_json=options.as_json)
         raise
 
 
