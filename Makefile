@@ -23,13 +23,13 @@ test: check
 	$(BIN) -m pytest -n 2 --dist worksteal tests/property tests/git tests/process
 
 test-real: $(VENV)/.dev .real/.done
-	$(BIN) -m pytest -n 0 --timeout 180 tests/real
+	$(BIN) -m pytest -n 0 tests/real
 
 test-sharedfs: $(VENV)/.dev
-	$(BIN) -m pytest -n 0 --timeout 240 tests/sharedfs
+	$(BIN) -m pytest -n 0 tests/sharedfs
 
 stress: $(VENV)/.dev
-	$(BIN) -m pytest -n 2 -m stress --timeout 1800 tests
+	$(BIN) -m pytest -n 2 -m stress0 tests
 
 bench: $(VENV)/.dev
 	for script in mailbox wakeup tasks startup loop crash; do $(BIN) -m bench.$$script || exit 1; done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,8 @@ from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+TESTS = Path(__file__).parent
 
 
 def pytest_configure() -> None:
@@ -21,6 +23,15 @@ def pytest_configure() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test is stopped after what its kind may take on a slow machine, busy with other things."""
+    for item in items:
+        if item.get_closest_marker("stress"):
+            item.add_marker(pytest.mark.timeout(3600))
+        elif item.path.relative_to(TESTS).parts[0] not in {"unit", "architecture"}:
+            item.add_marker(pytest.mark.timeout(240))
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.git.test_merges_under_kills"])
 
 SHORT = [pytest.param(first, 6, id=f"from step {first}") for first in (1, 4)]  # every third
-FULL = [pytest.param(1, 1, id="every step", marks=[pytest.mark.stress, pytest.mark.timeout(900)])]
+FULL = [pytest.param(1, 1, id="every step", marks=pytest.mark.stress)]
 
 
 def lead_until(step: int, repository: str, run: str) -> None:

@@ -346,9 +346,7 @@ def test_nobody_fails_because_others_write_the_same_index(repository: Repository
     assert len(repository.git("diff", "--cached", "--name-only", at=tree).split()) == 20
 
 
-@pytest.mark.parametrize(
-    "files", [2000, pytest.param(20_000, marks=[pytest.mark.stress, pytest.mark.timeout(300)])]
-)
+@pytest.mark.parametrize("files", [2000, pytest.param(20_000, marks=pytest.mark.stress)])
 def test_a_repository_of_many_files_is_worked_in(repository: Repository, git: Git, files: int) -> None:
     lines = ["commit refs/heads/main", "committer P <p@example.org> 0 +0000", "data 1", "x"]
     lines.append(f"from {repository.head()}")

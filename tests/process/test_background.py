@@ -6,15 +6,12 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination import layout
 from coordination.background import HowEnded, JobState
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 WAITS = """
   - when: {tools_called: ^$}

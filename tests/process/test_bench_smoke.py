@@ -15,7 +15,6 @@ from coordination.clock import SystemClock
 PROJECT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     "script",
     ["mailbox", "wakeup", "tasks", "startup", "loop", pytest.param("crash", marks=pytest.mark.stress)],
@@ -28,7 +27,6 @@ def test_a_measurement_runs_and_what_it_counts_is_right(script: str, tmp_path: P
     assert found["faults"] == []
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("begun", ["1/repository/.git", "1/repository/.team/team.json"])
 def test_a_measurement_that_is_terminated_ends_and_leaves_nothing_running(tmp_path: Path, begun: str) -> None:
     command = [sys.executable, "-m", "bench.loop", "--quick", "--dir", str(tmp_path)]

@@ -14,7 +14,6 @@ from coordination.process import start_mark
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.process
 
 WAITS = "import time; print('up', flush=True); time.sleep(60)"
 IGNORES_TERM = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WAITS}"

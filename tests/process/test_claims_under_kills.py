@@ -16,13 +16,12 @@ from tests.support.claim_chaos import Size, contend
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.process
 
 SMOKE = Size(claims=150, last_token=40, tick_seconds=0.2)
 FULL = Size(claims=100_000)
 SIZES = [
     pytest.param(SMOKE, id="smoke"),
-    pytest.param(FULL, id="full", marks=[pytest.mark.stress, pytest.mark.timeout(3600)]),
+    pytest.param(FULL, id="full", marks=pytest.mark.stress),
 ]
 
 

@@ -21,14 +21,10 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.timeout(120),
-    pytest.mark.skipif(
-        sys.platform != "linux" or shutil.which("cc") is None,
-        reason="a clock of one process alone is set by a preloaded library, which a C compiler makes",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("cc") is None,
+    reason="a clock of one process alone is set by a preloaded library, which a C compiler makes",
+)
 
 SOURCE = Path(__file__).parents[1] / "support" / "jumping_clock.c"
 HOUR = 3600

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier
     from pathlib import Path
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # a loaded machine takes turns
 CONTENDERS = 8
 
 

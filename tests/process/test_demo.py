@@ -7,12 +7,8 @@ import subprocess  # noqa: TID251 - the command as a person starts it
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from pathlib import Path
-
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 
 def test_the_demo_shows_all_that_it_promises_and_goes_away(tmp_path: Path) -> None:

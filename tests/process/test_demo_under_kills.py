@@ -33,7 +33,6 @@ from tests.support.trust import trusts
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.process
 
 PATIENCE_SECONDS = 120.0
 KILLS = 3  # of each round
@@ -243,9 +242,8 @@ def told_of(told: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "seed",
-    [pytest.param(n, marks=[pytest.mark.stress, pytest.mark.timeout(600)]) for n in range(1, 21)],
+    [pytest.param(n, marks=pytest.mark.stress) for n in range(1, 21)],
 )
-@pytest.mark.timeout(240)
 def test_the_demo_comes_to_its_end_whoever_is_killed(tmp_path: Path, seed: int) -> None:
     with ScriptedServer(playbook()) as server, closing(Round(tmp_path, server.url, seed)) as played:
         ended = played.play()

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Command
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 WAITS_THEN_DOES = """
   - when: {tools_called: ^$}

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.support.forgery import ATTACKS, outcomes, render, written
 from tests.support.sandbox import needs_sandbox
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
 
 
 def test_without_the_sandbox_the_threat_model_says_what_works(tmp_path: Path) -> None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from coordination.records import Task
     from coordination.stores import Stores
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 SPAWN = multiprocessing.get_context("spawn")
 TTL = 1.2

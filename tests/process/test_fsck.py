@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tests.support.clock import FakeClock
     from tests.support.team_process import Stage
 
-pytestmark = pytest.mark.process
 
 WORK = """
   - when: {last_user: Somebody worked on this before, tools_called: ^$}

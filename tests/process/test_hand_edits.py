@@ -19,7 +19,6 @@ from coordination.team_root import Team, create_team
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.process
 
 IN_PLACE = (
     "import sys; f = open(sys.argv[1], 'r+b'); text = f.read().replace(b'%s', b'%s'); "

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = [pytest.mark.process]
 
 HEARS = "  - say: I hear you."
 SHARE = 0.02  # of one core, for all of them together (the number)
@@ -82,7 +81,6 @@ def awakenings(process: psutil.Process) -> int:
     return process.num_ctx_switches().voluntary
 
 
-@pytest.mark.timeout(240)
 def test_idle_members_call_no_model_and_sleep(stage: Stage, terminal: Terminal) -> None:
     processes = sit_idle(stage, terminal, 2)
     calls, clock = len(stage.events("model_call")), SystemClock()
@@ -97,7 +95,6 @@ def test_idle_members_call_no_model_and_sleep(stage: Stage, terminal: Terminal) 
 
 
 @pytest.mark.stress
-@pytest.mark.timeout(1500)
 def test_eight_idle_members_and_a_lead_rest_for_ten_minutes(stage: Stage, terminal: Terminal) -> None:
     processes = sit_idle(stage, terminal, 8)
     calls, before, clock = len(stage.events("model_call")), cpu_seconds(processes), SystemClock()

@@ -6,8 +6,6 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination import layout
 from coordination.protocols import Kind
 from coordination.records import Verdict
@@ -15,7 +13,6 @@ from coordination.records import Verdict
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = pytest.mark.process
 
 LONG_WORK = """
   - when: {system: role=teammate, last_user: read this first, last_result: run/interrupted}

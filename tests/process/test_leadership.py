@@ -6,15 +6,12 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from coordination.process import is_stopped
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 TTL = "3"  # seconds; a busy machine keeps a thread waiting for one
 TEAM = """

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 TTL = "3"  # seconds; a busy machine keeps a thread waiting for one
 TAKEN_OVER = """

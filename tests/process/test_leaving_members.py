@@ -6,8 +6,6 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination import layout
 from coordination.process import is_stopped
 from coordination.records import MemberState, Status
@@ -16,7 +14,6 @@ from orchestrator.stopping import ask_to_stop
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 WRITES_LATE = """
   - when: {last_user: write, tools_called: ^$}

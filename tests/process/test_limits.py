@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination.records import Status
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 BUSY = """
   - when: {tools_called: ^$}

@@ -6,12 +6,9 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 TAKEN_OVER = """
   - when: {last_user: Somebody worked on this before, tools_called: ^$}

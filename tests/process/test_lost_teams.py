@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = pytest.mark.process
 
 WORK = """
   - when: {last_user: Somebody worked on this before, tools_called: ^$}

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from coordination.team_root import Team
 
-pytestmark = pytest.mark.process
 
 SPAWN = multiprocessing.get_context("spawn")
 PATIENCE_SECONDS = 30.0

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from coordination.stores import Stores
 
-pytestmark = pytest.mark.process
 
 SENDERS = ("ann", "cid", "dan")
 HOUR = 3600.0  # nobody beats here: who is dead is seen, and who lives must not pass for silent
@@ -33,7 +32,7 @@ FORKS.set_forkserver_preload(["tests.support.mail_chaos", "tests.support.mail_ch
     "count",
     [
         pytest.param(150, id="smoke"),
-        pytest.param(5000, id="full", marks=[pytest.mark.stress, pytest.mark.timeout(900)]),
+        pytest.param(5000, id="full", marks=pytest.mark.stress),
     ],
 )
 def test_no_bounce_is_false_and_nothing_that_was_sent_is_lost(tmp_path: Path, count: int) -> None:

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.process
 
 SMOKE = Size(senders=6, messages=24, pace_seconds=0.02, tick_seconds=0.1)
 FULL = Size(senders=30, messages=200, pace_seconds=0.1, tick_seconds=0.2, disk_megabytes=512)
 SIZES = [
     pytest.param(SMOKE, id="smoke"),
-    pytest.param(FULL, id="full", marks=[pytest.mark.stress, pytest.mark.timeout(900)]),
+    pytest.param(FULL, id="full", marks=pytest.mark.stress),
 ]
 
 

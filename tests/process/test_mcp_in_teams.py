@@ -7,15 +7,12 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.process.test_questions import request_of
 from tests.support.mcp import FAULTY, processes_with
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 CALLS_ONCE = """
   - when: {tools_called: ^$}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
     from tests.support.mcp import Agent
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]  # on a machine busy with other things
+pytestmark = pytest.mark.anyio
 MODERN = Path(__file__).parents[1] / "support" / "servers" / "modern.py"
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = pytest.mark.process
 
 RECORD = {
     "type": "project",

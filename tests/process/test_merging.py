@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination import layout
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 ONE_FILE = """
   - when: {system: role=teammate, last_user: was done before, tools_called: ^$}

@@ -5,14 +5,11 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination.clock import SystemClock
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 WORKS = """
   - when: {tools_called: ^$}

@@ -6,8 +6,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination.records import MemberState, Status
 from coordination.roster import Roster
 from coordination.stores import open_stores
@@ -21,7 +19,6 @@ from tests.support.people import leads
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-pytestmark = pytest.mark.process
 
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.process.test_poison"])

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 GATED = "every call through hooks and permission"
 SHIFTED = Path(__file__).resolve().parents[1] / "support" / "shifted_command.py"
 

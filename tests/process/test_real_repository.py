@@ -17,7 +17,6 @@ from tests.support.repository import Repository
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 PROJECT = Path(__file__).resolve().parents[2]
 TEACH: dict[str, Any] = {

@@ -5,12 +5,9 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 FORTY = "^write_file( list_tasks){39}"
 OVERLOADED_LATER = f"""

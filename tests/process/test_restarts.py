@@ -6,8 +6,6 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination.records import Status
 from harness.context.messages import OUTCOME_UNKNOWN
 from orchestrator.stopping import ask_to_stop
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 WORKS = """
   - when: {tools_called: ^$}

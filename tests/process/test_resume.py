@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 THIRTY_TURNS = """
   - when: {tools_called: '^(\\S+ ){29}\\S+$'}
@@ -93,7 +92,6 @@ def test_a_lead_killed_at_random_moments_comes_to_the_same_history(staged: Stage
 
 
 @pytest.mark.stress
-@pytest.mark.timeout(1500)
 def test_a_lead_killed_fifty_times_comes_to_the_same_history(staged: Stages) -> None:
     check(staged, 50)
 
@@ -197,7 +195,6 @@ def test_a_worker_that_its_lead_starts_again_comes_to_the_same_history(staged: S
 
 
 @pytest.mark.stress
-@pytest.mark.timeout(1500)
 def test_a_worker_killed_fifty_times_without_a_lead_comes_to_the_same_history(staged: Stages) -> None:
     kills, rng = 50, random.Random(50)
     stage = staged(WORKS_THIRTY_TURNS, LEADHAND_TASK_MAX_ATTEMPTS="99")

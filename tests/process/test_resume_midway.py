@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Command, Stage
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 PAINTS = """
   - when: {system: role=lead, tools_called: ^$}

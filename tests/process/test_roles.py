@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 READER = """---
 name: reader

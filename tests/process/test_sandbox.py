@@ -7,8 +7,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.support.sandbox import needs_sandbox
 from workspace.sandbox.choice import in_words
 from workspace.sandbox.sandbox import OFF
@@ -16,7 +14,6 @@ from workspace.sandbox.sandbox import OFF
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 WORKS_INSIDE = """
   - when: {system: role=teammate, tools_called: ^$}

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]  # on a machine busy with other things
 
 KEY = "sk-very-secret-of-pat"
 # Looks wherever an environment can be read, its own parents' and that of every process it sees.

@@ -17,7 +17,6 @@ from coordination.roster import GONE
 from tests.support.team_process import PATIENCE_SECONDS, Stage
 
 PROJECT = Path(__file__).resolve().parents[2]
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 SETS_A = """
   - when: {tools_called: ^$}
@@ -68,7 +67,6 @@ def test_a_lead_may_be_killed_at_any_step_of_a_spawn(tmp_path: Path, step: int) 
 
 
 @pytest.mark.stress
-@pytest.mark.timeout(1500)
 def test_a_lead_may_be_killed_at_every_step_of_a_spawn(tmp_path: Path) -> None:
     for step in count():
         with closing(Stage(tmp_path / str(step), SETS_A)) as stage:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination.layout import LOGS
 from coordination.records import Status
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 SHOWS_VARIABLES = """
   - when: {tools_called: ^$}

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from tests.process.conftest import Stages
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 WORKS = """
   - when: {system: role=teammate, tools_called: ^$}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tests.sharedfs.conftest import Teams
     from tests.sharedfs.hosts import Command, TeamOfTwo
 
-pytestmark = pytest.mark.process
 ROUNDS = 15
 TASKS = 20
 MESSAGES = 60

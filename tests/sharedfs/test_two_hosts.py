@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tests.sharedfs.conftest import Teams
     from tests.sharedfs.hosts import TeamOfTwo
 
-pytestmark = pytest.mark.process
 WORKS = """
   - when: {tools_called: ^$, system: name=worker-1, last_user: paint}
     call: {bash: {command: 'until [ -e "$HOME/../go" ]; do sleep 0.1; done'}}

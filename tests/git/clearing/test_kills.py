@@ -54,7 +54,6 @@ desk.sit_down(task, Run(id="run_00000001", goal="", branch="leadhand/run_0000000
 STRIDES = [pytest.param(4, id="every fourth"), pytest.param(1, id="every", marks=pytest.mark.stress)]
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_removal_may_die_at_any_step(yard: Yard, stride: int) -> None:
     held = yard.done("bob", other="1")
@@ -76,7 +75,6 @@ def test_a_removal_may_die_at_any_step(yard: Yard, stride: int) -> None:
     assert yard.repository.git("worktree", "list").count(".worktrees/task_") == 1
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_tree_may_be_cut_short_at_any_step_of_its_making(yard: Yard, stride: int) -> None:
     (task,) = yard.stores.tasks.create([TaskDraft(subject="Work", max_attempts=1000)])

@@ -244,7 +244,6 @@ def test_an_interrupted_making_is_rolled_back_by_the_next(yard: Yard) -> None:  
     assert UNFINISHED not in yard.repository.git("worktree", "list", "--porcelain")
 
 
-@pytest.mark.timeout(300)
 def test_a_making_may_die_at_any_step_and_be_asked_for_again(yard: Yard) -> None:  # S14
     died = 0
     while True:

@@ -91,7 +91,6 @@ def toolchains(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setenv(name, str(place))
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PROJECTS)
 def test_what_is_proposed_makes_the_project_run_and_tells_right_from_wrong(name: str, tmp_path: Path) -> None:
     files, answer, programs, ecosystem = PROJECTS[name]
