@@ -11,9 +11,12 @@ import pytest
 from coordination.team_root import Team, create_team
 from harness.stop_signals import STOPPING
 from tests.support.clock import FakeClock
+from tests.support.people import leads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from coordination.stores import Stores
 
 TESTS = Path(__file__).parent
 
@@ -80,3 +83,15 @@ def team(tmp_path: Path, clock: FakeClock) -> Team:
     root = tmp_path / "team"
     root.mkdir()
     return create_team(root, root, clock=clock)
+
+
+@pytest.fixture
+def lead(team: Team) -> Stores:
+    """The team's stores, as its lead has them."""
+    return leads(team)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The loop that every process of the product has."""
+    return "asyncio"

@@ -32,11 +32,6 @@ pytestmark = pytest.mark.anyio
 HELLO = {"content": [{"type": "text", "text": "hi"}]}
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def answer(**fields: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": "$id", **fields}
 

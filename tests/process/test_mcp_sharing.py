@@ -31,11 +31,6 @@ pytestmark = pytest.mark.anyio
 MODERN = Path(__file__).parents[1] / "support" / "servers" / "modern.py"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def noted(notes: Path, method: str) -> list[dict[str, object]]:
     """What the server was sent of this method."""
     messages = map(json.loads, notes.read_text().splitlines())

@@ -33,11 +33,6 @@ NPM, PYPI = PLACE / "node_modules" / ".bin", PLACE / "venv" / "bin"
 needs_npm = pytest.mark.skipif(not NPM.exists(), reason="there is no npm here")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def stdio(name: str, command: Path, *args: str) -> Server:
     return Server(name=name, transport=Transport.STDIO, command=str(command), args=args)
 

@@ -28,11 +28,6 @@ pytestmark = pytest.mark.anyio
 GUARD = "grep -q 'find.*-delete' && { echo 'list first what would go' >&2; exit 2; } || exit 0"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def tries(pool: ToolPool, command: str) -> str:
     [result] = await pool.run([call("bash", command=command)])
     return str(result["content"])

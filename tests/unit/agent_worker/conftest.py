@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.people import leads
 from tests.support.teammate import TeammateUnderTest, opens_run, team_beside_repository
 
 if TYPE_CHECKING:
@@ -20,18 +19,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def team(tmp_path: Path, clock: FakeClock) -> Team:
     return team_beside_repository(tmp_path, clock)
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 @pytest.fixture

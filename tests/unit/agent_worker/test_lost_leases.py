@@ -211,11 +211,6 @@ def alice(beside: Team, lead: Stores) -> Iterator[TeammateUnderTest]:
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def after_a_long_sleep(alice: TeammateUnderTest, clock: FakeClock) -> Task:
     task = await alice.takes_next()
     clock.advance(3600)

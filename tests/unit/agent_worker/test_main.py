@@ -11,26 +11,13 @@ from agent_worker.__main__ import serve
 from agent_worker.compose import Teammate
 from coordination.records import MemberState, Status
 from tests.support.model import FakeModel
-from tests.support.people import comes_alive, leads
-from tests.support.teammate import SETTINGS, opens_run, puts_up, team_beside_repository
+from tests.support.people import comes_alive
+from tests.support.teammate import SETTINGS, opens_run, puts_up
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agent_worker.worker import Worker
     from coordination.stores import Stores
     from coordination.team_root import Team
-    from tests.support.clock import FakeClock
-
-
-@pytest.fixture
-def team(tmp_path: Path, clock: FakeClock) -> Team:
-    return team_beside_repository(tmp_path, clock)
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 class Doomed(Teammate):

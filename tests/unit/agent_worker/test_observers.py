@@ -14,27 +14,16 @@ from coordination.records import MemberState
 from coordination.roster import Superseded
 from coordination.team_root import Team
 from tests.support.broken_mount import BrokenMount
-from tests.support.people import comes_alive, elsewhere, leads
-from tests.support.teammate import SETTINGS, team_beside_repository
+from tests.support.people import comes_alive, elsewhere
+from tests.support.teammate import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from coordination.stores import Stores
     from tests.support.clock import FakeClock
 
 TTL = 15.0  # on a local disk, unless the person set another
-
-
-@pytest.fixture
-def team(tmp_path: Path, clock: FakeClock) -> Team:
-    return team_beside_repository(tmp_path, clock)
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 @pytest.fixture

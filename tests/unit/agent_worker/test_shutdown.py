@@ -32,11 +32,6 @@ class Alice:
 
 
 @pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
-
-
-@pytest.fixture
 def alice(team: Team) -> Alice:
     return Alice(team)
 

@@ -15,7 +15,7 @@ from coordination.records import MemberState, Status
 from coordination.sweep import REPAIR_SECONDS, Sweep
 from coordination.tasks.drafts import TaskDraft
 from tests.support.mail import Receiver, bearer_of, outbox
-from tests.support.people import RosterOf, claimant, comes_alive, dead, elsewhere, leads, stores_of
+from tests.support.people import RosterOf, claimant, comes_alive, dead, elsewhere, stores_of
 
 if TYPE_CHECKING:
     from coordination.records import Member, Task
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from tests.support.clock import FakeClock
 
 TTL = 15.0
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 @pytest.fixture

@@ -15,11 +15,6 @@ pytestmark = pytest.mark.anyio
 BROKEN = ("lease_broken", "it is pending, owned by nobody")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def planned(state: PlanState, effect: Effect = Effect.CHANGE) -> Refusal | None:
     return await PlanGate(Plans(state)).check(call("note"), noted_tool([], effect=effect))
 

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 GO = [Incoming(text="go")]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 pytestmark = pytest.mark.anyio
 
 

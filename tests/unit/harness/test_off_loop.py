@@ -13,11 +13,6 @@ from harness.off_loop import OffLoop
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def fail() -> None:
     raise KeyError("odd")
 

@@ -38,11 +38,6 @@ def usages(team: Team) -> list[dict[str, int]]:
     return [line["usage"] for line in read(team.directory, JOURNAL) if line["kind"] == "assistant"]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def agent_on(server: ScriptedServer, team: Team) -> Agent:
     model = AnthropicModel(Endpoint(address=server.url, api_key="k"))
     under = AgentUnderTest(team, model, FakePool())

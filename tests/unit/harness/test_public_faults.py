@@ -21,11 +21,6 @@ pytestmark = pytest.mark.anyio
 NAME = "any-model"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def ask(llmock: LLMock, *, silence_seconds: float = 20.0) -> str:
     """The text that comes of one request through the whole client."""
     endpoint = Endpoint(address=llmock.base_url("anthropic"), api_key="k")

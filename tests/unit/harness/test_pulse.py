@@ -11,11 +11,6 @@ pytestmark = pytest.mark.anyio
 FOR_EVER = 3600.0
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_a_beat_before_the_wait_is_not_lost() -> None:
     pulse = Pulse()
     seen = pulse.count

@@ -14,11 +14,6 @@ from harness.stop_signals import STOPPING, ignore_stop_signals, unless_ignored, 
 ENDS_ITSELF = "kill -{} $$; echo lived"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def told_to_end(number: signal.Signals) -> subprocess.CompletedProcess[str]:
     """A program that sends itself this signal."""
     command = ENDS_ITSELF.format(int(number))

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Lead:
     """The firing side of one term, on a clock that a test moves (it begins at 2026-01-02 03:04:05 UTC)."""
 

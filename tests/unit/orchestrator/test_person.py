@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Typed:
     """Satisfies `Lines`: what a test typed beforehand, then the end of input."""
 

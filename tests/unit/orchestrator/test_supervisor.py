@@ -16,7 +16,7 @@ from orchestrator.stopping import ask_to_stop
 from orchestrator.supervisor import StartFailed, Supervisor
 from tests.support.clock import FakeClock
 from tests.support.launcher import FakeLauncher
-from tests.support.people import RosterOf, comes_alive, dead, elsewhere, leads
+from tests.support.people import RosterOf, comes_alive, dead, elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,11 +42,6 @@ class OnSleep(FakeClock):
 @pytest.fixture
 def clock() -> OnSleep:
     return OnSleep()
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 @pytest.fixture

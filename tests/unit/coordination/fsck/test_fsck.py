@@ -36,11 +36,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
-
-
-@pytest.fixture
 def person(team: Team) -> Stores:
     return open_stores(team, "person")
 

@@ -29,11 +29,6 @@ GO = [Incoming(text="rename Foo to Bar")]
 SMALL = ContextLimits(window_tokens=10_000, reply_tokens=1000)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class LongPool(FakePool):
     """Every result is long, and begins with its own number."""
 

@@ -22,11 +22,6 @@ SIZED = "window_tokens: 30000\nreply_tokens: 4000\n"
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def team(tmp_path: Path, clock: FakeClock) -> Team:
     return team_beside_repository(tmp_path, clock)
 

@@ -39,11 +39,6 @@ LIMITS = {
 PORTS = {"type": "project", "name": "test ports", "description": "which port", "body": "Port 5433."}
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def proposes(*proposals: dict[str, Any]) -> Reply:
     return says(json.dumps(proposals))
 

@@ -78,11 +78,6 @@ Kind = Literal["in process", "over HTTP"]
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer(PLAYBOOK) as running:

@@ -30,11 +30,6 @@ RUN = "run_00000001"
 MILLION = Usage(calls=1, input_tokens=1_000_000)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def used(team: Team, who: str, usage: Usage, *, model: str = "big", task: str = "", run: str = RUN) -> None:
     fields = {name: getattr(usage, name) for name in Usage.__struct_fields__}
     EventLog(team.directory, team.clock, who).record(

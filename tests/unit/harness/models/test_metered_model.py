@@ -12,11 +12,6 @@ from tests.support.model import ONE_CALL, FakeModel, asks, says
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_every_reply_is_passed_on_and_counted() -> None:
     heard: list[str] = []
     meter = MeteredModel(FakeModel(says("one"), says("two")))

@@ -50,11 +50,6 @@ FINAL: list[NoReply] = [
 ]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Naps:
     """A sleep that ends at once and keeps how long it would have lasted."""
 

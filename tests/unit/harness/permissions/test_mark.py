@@ -174,8 +174,3 @@ async def test_the_mark_travels_with_mail_and_results_to_whoever_builds_on_them(
     [letter] = list((team.root / "mailboxes/lead.d").glob("alice~*.jsonl"))
     assert f'"untrusted":"{PAGE}"' in letter.read_text()
     alice.teammate.wakeup.close()
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"

@@ -35,11 +35,6 @@ pytestmark = pytest.mark.anyio
 PUSH = question_of("bash", {"command": "git push"}, why="git push sends work out")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Asking:
     """Alice, whose calls need a person, and the person."""
 

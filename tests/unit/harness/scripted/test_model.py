@@ -16,11 +16,6 @@ BOB = "role=teammate name=bob task=task_2\nYou work."
 GO = [{"role": "user", "content": "go"}]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def script(rules: str) -> Script:
     return Script(Playbook.parse(f"format: 1\nrules:\n{rules}"))
 

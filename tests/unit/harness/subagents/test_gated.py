@@ -24,11 +24,6 @@ RULES = """
 """
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.anyio
 async def test_before_the_plan_is_approved_it_reads_and_changes_nothing(
     tmp_path: Path, clock: FakeClock

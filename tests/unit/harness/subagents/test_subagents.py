@@ -35,11 +35,6 @@ WRITES = """
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def team(tmp_path: Path, clock: FakeClock) -> Team:
     return team_beside_repository(tmp_path, clock)
 

@@ -34,11 +34,6 @@ LISTENS = (
 )
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Under:
     """An agent's background with its shell, in a tree of its own."""
 

@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def delivery(content: str = "hello", *, proven: bool = True, **fields: Any) -> Delivery:
     of: dict[str, Any] = {
         "id": "msg_1",

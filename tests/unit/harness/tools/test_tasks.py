@@ -25,11 +25,6 @@ pytestmark = pytest.mark.anyio
 RUN = "run_00000001"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Board:
     """The tools of a lead over a real store."""
 

@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class People:
     """The tools over a real roster and a host that only notes."""
 

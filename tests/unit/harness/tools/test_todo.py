@@ -17,11 +17,6 @@ from tests.support.tools import call, pool
 STEPS = [{"content": "read", "status": "completed"}, {"content": "write", "status": "in_progress"}]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 pytestmark = pytest.mark.anyio
 
 

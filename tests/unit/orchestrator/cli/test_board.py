@@ -13,7 +13,6 @@ from coordination.tasks.drafts import TaskDraft
 from coordination.tasks.refusals import BlankSubject, Claimant, UnknownTask
 from coordination.tasks.rules import InvalidTransition
 from orchestrator.cli.look import tasks
-from tests.support.people import leads
 
 if TYPE_CHECKING:
     from coordination.records import Run
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
 
 ALICE = Claimant(name="alice", incarnation=2)
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 @pytest.fixture

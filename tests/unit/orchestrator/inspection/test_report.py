@@ -13,7 +13,7 @@ from coordination.records import Run, Status, Task, TaskResult
 from coordination.tasks.drafts import TaskDraft
 from coordination.usage import Usage
 from orchestrator.inspection.report import Report, make_report, render, save_report, to_json
-from tests.support.people import a_task, claimant, comes_alive, leads, stores_of
+from tests.support.people import a_task, claimant, comes_alive, stores_of
 
 if TYPE_CHECKING:
     from coordination.stores import Stores
@@ -29,11 +29,6 @@ FAILED = a_task(3, Status.FAILED, why="the checks refused completion 3")
 
 def of(*tasks: Task, words: str = "") -> Report:
     return Report(run=RUN, tasks=tasks, steps=(), usage={}, words=words)
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 def opened(lead: Stores) -> Run:

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
-
-
-@pytest.fixture
 def run(lead: Stores) -> Run:
     return lead.runs.open("Fix the shop", base="0" * 40)
 

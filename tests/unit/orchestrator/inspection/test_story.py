@@ -15,7 +15,7 @@ from coordination.tasks.drafts import TaskDraft
 from orchestrator.cli.look import tasks
 from orchestrator.inspection.report import make_report, render
 from orchestrator.lead.leading import review
-from tests.support.people import claimant, comes_alive, leads, stores_of
+from tests.support.people import claimant, comes_alive, stores_of
 
 if TYPE_CHECKING:
     from coordination.records import Run, Task
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
 def check(name: str, exit_code: int | None) -> CheckResult:
     return CheckResult(name=name, command="x", exit_code=exit_code, seconds=1, output="")
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 @pytest.fixture

@@ -34,16 +34,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
-
-
-@pytest.fixture
 def launcher() -> FakeLauncher:
     return FakeLauncher()
 

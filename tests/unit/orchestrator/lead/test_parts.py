@@ -74,11 +74,6 @@ TOOLS = [
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def team(tmp_path: Path, clock: FakeClock) -> Team:
     return team_beside_repository(tmp_path, clock)
 

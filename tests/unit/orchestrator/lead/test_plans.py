@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from coordination.protocols import Kind
 from coordination.records import Message, Verdict
 from orchestrator.lead.plans import PlansOfLead
-from tests.support.people import comes_alive, leads, stores_of, task_id
+from tests.support.people import comes_alive, stores_of, task_id
 
 if TYPE_CHECKING:
     from coordination.records import Request
     from coordination.stores import Stores
     from coordination.team_root import Team
-
-
-@pytest.fixture
-def lead(team: Team) -> Stores:
-    return leads(team)
 
 
 def asks(team: Team, reviewer: str = "lead") -> Request:

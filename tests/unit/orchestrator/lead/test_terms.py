@@ -28,11 +28,6 @@ PRICED = replace(SETTINGS, model_id="big", prices=("big 3 15",), team_max_usd=5.
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def parts(tmp_path: Path, clock: FakeClock) -> Iterator[LeadParts]:
     team = team_beside_repository(tmp_path, clock)
     stores = leads(team)

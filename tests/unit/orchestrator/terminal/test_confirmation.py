@@ -32,11 +32,6 @@ TASKS = [a_task(1)]
 TEAM = [Member(name=name, state=MemberState.STARTING) for name in ("alice", "bob", "carol")]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def propose(tasks: Sequence[Task], members: Sequence[Member]) -> Proposal:
     run = Run(id="run_00000001", goal="Fix the shop")
     return Proposal(
