@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psutil
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def tell(event: dict[str, Any]) -> None:
@@ -18,16 +17,6 @@ def tell(event: dict[str, Any]) -> None:
     if event["action"] in {"merged", "completion_refused", "member_lost", "sent_back", "take_failed", "said"}:
         facts = {key: event[key] for key in ("who", "subject", "why", "error", "text") if event.get(key)}
         print(event["action"], *facts.values(), file=sys.stderr)
-
-
-def processes_of(repository: Path) -> list[int]:
-    """Processes that name the repository in their command or work in it."""
-    left = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if str(repository) in " ".join(process.cmdline()) or repository in Path(process.cwd()).parents:
-                left.append(process.pid)
-    return left
 
 
 def write(path: Path, text: str) -> None:

@@ -25,8 +25,9 @@ from typing import Any
 
 import yaml
 
-from bench.checkouts import copy_content, git, processes_of, tell, write
+from bench.checkouts import copy_content, git, tell, write
 from bench.quixbugs_rules import PLANTED, Kind, rules_for
+from coordination.process import processes_at
 from coordination.protocols import PERSON
 from coordination.records import Status, Task
 from coordination.stores import Stores, open_stores
@@ -176,7 +177,7 @@ class Bench:
                 self.faults.append(f"the merged branch fails tests: {ended.stdout[-2000:]}")
         if git(self.repository, "status", "--porcelain", "--untracked-files=all"):
             self.faults.append("the person's checkout was changed")
-        left = processes_of(self.repository)
+        left = list(processes_at(self.repository))
         if left:
             self.faults.append(f"processes are left: {left}")
 

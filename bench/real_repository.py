@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from bench.checkouts import git, processes_of, tell
+from bench.checkouts import git, tell
+from coordination.process import processes_at
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from coordination.team_root import open_team
@@ -104,7 +105,7 @@ def faults_of(play: Play, repository: Path, before: str, code: int, tasks: list[
         faults.append(f"{refused} completions were refused, not {play.refused}")
     if (after := state_of(repository)) != before:
         faults.append(f"the person's checkout is not what it was: {after}")
-    faults += [f"process {pid} is left" for pid in processes_of(repository)]
+    faults += [f"process {of.pid} is left" for of in processes_at(repository)]
     faults += [
         f"git: {line}"
         for line in git(repository, "fsck", "--no-dangling", "--connectivity-only").splitlines()

@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from coordination.identity import ProcessIdentity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 UNKNOWN = "only"  # a pid namespace that the system does not have, or does not show
 
@@ -60,6 +65,16 @@ def _start_mark_without_procfs(pid: int) -> str | None:
         return None if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
     except psutil.Error:
         return None
+
+
+def processes_at(place: Path) -> Iterator[psutil.Process]:
+    """Those that run, the caller apart, whose directory or command lies below a place."""
+    here = str(place)
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it has just ended, or is not ours to look at
+            runs = process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE
+            if runs and (here in " ".join(process.cmdline()) or process.cwd().startswith(here)):
+                yield process
 
 
 def this_process() -> ProcessIdentity:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from coordination import layout
+from coordination.process import processes_at
 from coordination.protocols import LEAD
 from orchestrator.chaos.schedule import Accident, Kind
 
@@ -159,7 +160,7 @@ class Accidents:
         }
         if self.lead and (newest := stores.leadership.newest()) and newest[1].process.pid == self.lead.pid:
             found[layout.bearer(LEAD, newest[0])] = self.lead.pid
-        running = {process.pid for process in self._stage.processes()}
+        running = {process.pid for process in processes_at(self._stage.place)}
         return {bearer: pid for bearer, pid in found.items() if pid in running}
 
     def _plant(self, random: Random) -> bool:

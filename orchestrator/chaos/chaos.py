@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from coordination.clock import SystemClock
+from coordination.process import processes_at
 from orchestrator.chaos.accidents import Accidents
 from orchestrator.chaos.proof import mail_by_fate, task_faults
 from orchestrator.chaos.schedule import schedule
@@ -118,7 +119,7 @@ class Chaos:
 
     def _check_processes(self) -> None:
         deadline = self._clock.monotonic() + ENDING_SECONDS
-        while (left := list(self._stage.processes())) and self._clock.monotonic() < deadline:
+        while (left := list(processes_at(self._stage.place))) and self._clock.monotonic() < deadline:
             self._clock.sleep(LOOK_SECONDS)
         self.faults += [f"left running: {process}" for process in left]
         for lead in self._accidents.followed:

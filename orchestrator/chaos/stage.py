@@ -7,13 +7,13 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import yaml
 
 from coordination import layout
 from coordination.clock import CLOCKS_VARIABLE
+from coordination.process import processes_at
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from harness.scripted.playbook import Playbook
@@ -24,9 +24,6 @@ from orchestrator.demo.demo import first_commit
 from orchestrator.launchers.local import TEAMMATE, LocalProcess, start_command
 from orchestrator.lead.opening import find_team
 from workspace.opening import open_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 WORKERS = 4
 NO_END = 100_000  # attempts: no accident of ours makes a task fail
@@ -125,16 +122,7 @@ class Stage:
 
     def workers(self) -> list[psutil.Process]:
         """The processes of teammates, those among them that are not on the roster yet."""
-        return [process for process in self.processes() if TEAMMATE in _arguments(process)]
-
-    def processes(self) -> Iterator[psutil.Process]:
-        """Whatever runs here, but this process."""
-        here = str(self.place)
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                runs = process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE
-                if runs and (here in " ".join(process.cmdline()) or process.cwd().startswith(here)):
-                    yield process
+        return [process for process in processes_at(self.place) if TEAMMATE in _arguments(process)]
 
     def logs(self) -> list[Path]:
         """What the processes wrote besides."""
@@ -144,7 +132,7 @@ class Stage:
 
     def close(self, *, keep: bool) -> Path | None:
         """Nothing runs and nothing is left, but a copy of the place where it is to be kept."""
-        for process in self.processes():
+        for process in processes_at(self.place):
             with suppress(psutil.Error):
                 process.kill()
         self._server.close()

@@ -60,11 +60,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Whom a teammate waits for that it asked, and who would wait in a circle (agent_worker/asking).
 # A line that is typed at a terminal which only shows characters (orchestrator/terminal/typed_line).
 PACKAGES = {
-    "coordination": 9800,
+    "coordination": 9815,
     "harness": 18200,
     "workspace": 5100,
     "agent_worker": 2250,
-    "orchestrator": 11300,
+    "orchestrator": 11285,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -60,7 +60,7 @@ def test_a_command_ends_with_its_task(staged: Stages) -> None:
     assert ended.code == 0, ended
     (job,) = stage.stores.jobs.all()
     assert (job.how, job.why) == (HowEnded.KILLED, "its task was left")
-    assert stage.living() == []
+    stage.nobody_is_left()
 
 
 def test_a_command_dies_with_a_killed_agent_and_its_successor_hears_of_it(staged: Stages) -> None:
@@ -70,7 +70,7 @@ def test_a_command_dies_with_a_killed_agent_and_its_successor_hears_of_it(staged
     run.signal(signal.SIGKILL).end()
     (member,) = stage.stores.roster.all()
     os.kill(stage.pid(member.name), signal.SIGKILL)
-    stage.wait(lambda: stage.living() == [], "the command to die with its agent")
+    stage.nobody_is_left()
     hand = stage.start("worker", "--name", member.name)
     stage.wait(lambda: stage.stores.jobs.get(job).state is JobState.TOLD, "the successor to be told")
     assert stage.stores.jobs.get(job).how is HowEnded.LOST

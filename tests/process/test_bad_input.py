@@ -55,7 +55,7 @@ def test_a_wrong_key(stage: Stage) -> None:
     ended = stage.leadhand(*RUN)
     assert ended.code == 2
     assert "ANTHROPIC_API_KEY" in ended.complaint
-    assert stage.living() == []
+    stage.nobody_is_left()
 
 
 def test_no_server(stage: Stage) -> None:

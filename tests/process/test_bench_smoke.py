@@ -7,10 +7,10 @@ import subprocess  # noqa: TID251 - the scripts are run as a person runs them
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from coordination.clock import SystemClock
+from coordination.process import processes_at
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -40,13 +40,5 @@ def test_a_measurement_that_is_terminated_ends_and_leaves_nothing_running(tmp_pa
     assert b"Traceback" not in err
     assert run.returncode == 143
     assert "medians" in json.loads(out)
-    here = [process for process in psutil.process_iter() if str(tmp_path) in " ".join(cmdline(process))]
-    assert here == []
+    assert list(processes_at(tmp_path)) == []
     assert list(tmp_path.iterdir()) == []
-
-
-def cmdline(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:  # it has just ended
-        return []

@@ -16,7 +16,7 @@ import pytest
 
 from coordination.clock import SystemClock
 from coordination.events import EventTail
-from coordination.process import start_mark
+from coordination.process import processes_at, start_mark
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import open_team
@@ -215,11 +215,9 @@ class Round:
 
     def living(self) -> list[tuple[int, list[str]]]:
         found = []
-        for process in psutil.process_iter():
+        for process in processes_at(self.root):
             with suppress(psutil.Error):
-                arguments = process.cmdline()
-                if str(self.root) in arguments or process.cwd().startswith(str(self.root)):
-                    found.append((process.pid, arguments))
+                found.append((process.pid, process.cmdline()))
         return found
 
 

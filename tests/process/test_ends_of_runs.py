@@ -63,7 +63,7 @@ def test_without_a_person_the_proposal_is_printed_and_nobody_is_started(staged: 
     assert [task["subject"] for task in ended.event("proposal")["tasks"]] == ["set a"]
     assert "--yes" in ended.complaint
     assert [member.state for member in stage.stores.roster.all()] == ["withdrawn"]
-    assert stage.living() == []
+    stage.nobody_is_left()
 
 
 def test_an_interrupted_start_leaves_no_process_and_the_task_as_it_was(staged: Stages) -> None:
@@ -72,7 +72,7 @@ def test_an_interrupted_start_leaves_no_process_and_the_task_as_it_was(staged: S
     stage.until("started")
     ended = run.signal(signal.SIGINT).end()
     assert ended.code == 130, ended
-    assert stage.living() == []
+    stage.nobody_is_left()
     task = stage.task("set a")
     assert (task.status, task.owner, task.attempts) == (Status.PENDING, None, 0)
 
@@ -92,7 +92,7 @@ def test_a_run_ends_in_order_however_often_it_is_told_to(
     ended = run.end()
     assert ended.code == code, ended
     assert ended.err == ""
-    assert stage.living() == []
+    stage.nobody_is_left()
     newest = stage.stores.leadership.newest()
     assert newest
     assert newest[1].ended
@@ -119,7 +119,7 @@ def test_stop_leaves_nothing_of_a_team_whose_lead_was_killed(staged: Stages) -> 
     stage.until("model_call")
     run.signal(signal.SIGKILL).end()
     assert stage.leadhand("stop").code == 0
-    assert stage.living() == []
+    stage.nobody_is_left()
     assert stage.task("set a").status is Status.CANCELLED
 
 
@@ -145,7 +145,7 @@ def test_a_terminated_run_ends_in_the_middle_and_resume_finishes_it(staged: Stag
     ended = run.signal(signal.SIGTERM).end()
     assert ended.code == 143, ended
     assert ended.event("report")["open"] == [stage.task("set a").id]
-    assert stage.living() == []
+    stage.nobody_is_left()
     stage.let_go()
     assert stage.leadhand("resume", "--yes", "--json").code == 0
     assert stage.task("set a").attempts == 0

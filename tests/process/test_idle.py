@@ -72,7 +72,7 @@ def cpu_seconds(processes: list[psutil.Process]) -> float:
 def leave(stage: Stage, terminal: Terminal) -> None:
     terminal.types("/quit")
     assert terminal.end() == 0, terminal.text
-    assert stage.living() == []
+    stage.nobody_is_left()
     assert {member.state for member in stage.stores.roster.all()} == {MemberState.CLOSED}
 
 

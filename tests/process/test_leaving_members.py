@@ -73,7 +73,7 @@ def test_s11_a_team_is_not_ended_under_a_member_that_has_not_answered_yet(staged
     stage.wait(lambda: is_stopped(pid), "the stop")
     request = ask_to_stop(stage.stores, member)
     assert stage.leadhand("stop").code == 0
-    assert stage.living() == []  # it came back only when nobody was left
+    stage.nobody_is_left()  # it came back only when nobody was left
     assert run.end().code == 143
     gone = stage.stores.roster.member(name)
     assert gone

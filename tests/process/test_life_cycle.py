@@ -80,7 +80,7 @@ def test_a_member_that_a_dead_lead_launched_comes_late_or_stays(staged: Stages, 
     assert [event.state for event in stage.stores.roster.history("ana")][-1] is gone
     assert stage.task("set a").status is Status.COMPLETED
     assert stage.history("set a").count("complete") == 1
-    assert stage.living() == []
+    stage.nobody_is_left()
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_member_whose_model_or_tool_hangs_is_stopped_and_its_task_is_free_agai
     stage.wait(lambda: "release" in stage.history("set a"), "the task to be given back")
     assert stage.task("set a").attempts == 0
     assert run.signal(signal.SIGINT).end().code == 130
-    assert stage.living() == []
+    stage.nobody_is_left()
 
 
 def test_a_member_of_another_version_than_its_lead_is_refused(staged: Stages) -> None:

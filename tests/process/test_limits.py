@@ -33,7 +33,7 @@ def test_a_teammate_at_its_limit_gives_back_its_task_and_the_run_ends_with_4(sta
     assert len(stage.events("model_call")) == 6
     assert stage.events("limit_reached")[0]["scope"] == "task"
     assert "limits.task.max_turns 6 (6 used)" in ended.event("report")["cut_short"]
-    assert stage.living() == []
+    stage.nobody_is_left()
     del stage.environment["LEADHAND_LIMITS_TASK_MAX_TURNS"]
     assert stage.leadhand("resume").code == 0
     assert stage.task("set a").status is Status.COMPLETED

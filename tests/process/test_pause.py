@@ -52,4 +52,4 @@ def test_a_paused_team_can_be_stopped(staged: Stages) -> None:
     stage.until("tool_ran")
     assert run.signal(signal.SIGTERM).end().code == 143
     assert stage.task("set a").attempts == 0
-    assert stage.living() == []
+    stage.nobody_is_left()

@@ -119,7 +119,7 @@ def leaves(stage: Stage, terminal: Terminal) -> set[str]:
     """The person leaves, and all eight indicators hold; returns those that there was something to see of."""
     terminal.types("/quit")
     assert terminal.end() == 0, terminal.text
-    assert stage.living() == []
+    stage.nobody_is_left()
     return Indicators(stage).check()
 
 

@@ -85,7 +85,7 @@ def test_a_task_that_kills_its_holders_fails_and_takes_nobody_with_it(staged: St
     assert (task.status, task.attempts) == (Status.FAILED, 2)
     assert [event["seconds"] for event in stage.events("restarts")] == [0, 1]
     assert stage.events("restarts_end") == []
-    assert stage.living() == []
+    stage.nobody_is_left()
 
 
 def test_a_member_that_is_killed_while_its_tree_is_made_ready_makes_one_and_works(staged: Stages) -> None:

@@ -71,7 +71,7 @@ def test_a_person_talks_looks_and_leaves(stage: Stage, terminal: Terminal) -> No
     assert [line["text"] for line in stage.journal("lead~1") if line["kind"] == "user"][
         -1
     ] == "and a second thing"
-    assert stage.living() == []
+    stage.nobody_is_left()
 
 
 def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(stage: Stage, terminal: Terminal) -> None:
@@ -85,7 +85,7 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(stage: Stage, terminal:
     terminal.presses(CTRL_C)
     terminal.presses(CTRL_C)
     assert terminal.end() == 0, terminal.text
-    assert stage.living() == []
+    stage.nobody_is_left()
 
 
 @pytest.mark.parametrize("term", ["dumb", None])

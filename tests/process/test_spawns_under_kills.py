@@ -53,7 +53,7 @@ def finishes(stage: Stage) -> None:
     assert resumed.code == 0, resumed
     assert stage.task("set a").status is Status.COMPLETED
     assert stage.history("set a").count("complete") == 1
-    stage.wait(lambda: stage.living() == [], "everybody to be gone")
+    stage.nobody_is_left()
     assert {member.state for member in stage.stores.roster.all()} <= GONE
     assert "Traceback" not in "".join(log.read_text() for log in (stage.root / ".team/logs").glob("*.log"))
 

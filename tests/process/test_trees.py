@@ -67,4 +67,4 @@ def test_a_set_up_that_fails_shows_its_log_and_counts_no_attempt_while_the_run_w
     assert f"{LOGS}/{log.name}" in ended.out
     assert "$ echo fine\nfine\n[exit code 0" in log.read_text("utf-8")
     assert "no such package\n[exit code 9" in log.read_text("utf-8")
-    assert stage.living() == []
+    stage.nobody_is_left()

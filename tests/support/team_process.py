@@ -14,6 +14,7 @@ import psutil
 import yaml
 
 from coordination.clock import SystemClock
+from coordination.process import processes_at
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import open_team
@@ -27,7 +28,7 @@ from tests.support.watched import Watched
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from coordination.records import Task
@@ -220,23 +221,19 @@ class Stage(Watched):
     def living(self) -> list[str]:
         """The processes that belong to this stage and run."""
         commands = []
-        for process in self._processes():
+        for process in processes_at(self.place):
             with suppress(psutil.Error):  # it ended between the two looks
                 commands.append(" ".join(process.cmdline())[:150])
         return commands
 
-    def _processes(self) -> Iterator[psutil.Process]:
-        here = str(self.place)
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                runs = process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE
-                if runs and (here in " ".join(process.cmdline()) or process.cwd().startswith(here)):
-                    yield process
+    def nobody_is_left(self) -> None:
+        """Wait until what was ended is gone."""
+        self.wait(lambda: not self.living(), "the end of every process")
 
     def close(self) -> None:
         """Nothing of the stage runs; whatever did is an error of the product."""
         left = self.living()
-        for process in self._processes():
+        for process in processes_at(self.place):
             with suppress(psutil.Error):
                 process.kill()
         for command in self._commands:
