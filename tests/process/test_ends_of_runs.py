@@ -12,7 +12,7 @@ import pytest
 
 from coordination.process import start_mark
 from coordination.records import Status
-from tests.support.team_process import sleepers
+from tests.support.team_process import SET_A, sleepers
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -48,7 +48,6 @@ ASKS = """
   - say: I wait.
 """
 HASTE = "1"  # seconds that a worker in a long call is given to stop
-SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 def hears(run: Command, times: int) -> bool:

@@ -18,8 +18,10 @@ from coordination.tasks.refusals import Claimant
 from coordination.team_root import create_team
 from orchestrator.inspection.host_findings import inspect_processes, inspect_trees
 from orchestrator.launchers.local import TEAMMATE
+from tests.process.test_lost_teams import WORK
 from tests.support.people import comes_alive
 from tests.support.repository import Repository
+from tests.support.team_process import SET_A
 from workspace.git import Git
 from workspace.worktrees import Worktrees
 
@@ -29,20 +31,6 @@ if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.clock import FakeClock
     from tests.support.team_process import Stage
-
-
-WORK = """
-  - when: {last_user: Somebody worked on this before, tools_called: ^$}
-    call: {bash: {command: sed -i.bak s/1/2/ a.py && rm a.py.bak}}
-  - when: {last_result: outcome_unknown}
-    call: {bash: {command: sed -i.bak s/1/2/ a.py && rm a.py.bak}}
-  - when: {tools_called: ^$}
-    call: {bash: {command: 'echo half > half.txt; @WAIT@'}}
-  - when: {tools_called: bash$}
-    call: {complete_task: {summary: a is 2 now}}
-  - say: Done.
-"""
-TASK = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 def found(stage: Stage, *options: str, code: int = 0) -> list[dict[str, Any]]:
@@ -55,7 +43,7 @@ def found(stage: Stage, *options: str, code: int = 0) -> list[dict[str, Any]]:
 
 def test_a_run_that_lost_a_worker_leaves_everything_whole(staged: Stages) -> None:
     stage = staged(WORK)
-    run = stage.start_tasks(TASK, workers=2)
+    run = stage.start_tasks(SET_A, workers=2)
     stage.until("model_call", tools=["bash"])
     stage.wait((stage.root / str(stage.task("set a").worktree) / "half.txt").exists)
     assert found(stage) == []
@@ -67,7 +55,7 @@ def test_a_run_that_lost_a_worker_leaves_everything_whole(staged: Stages) -> Non
 
 def test_after_a_kill_of_everybody_repair_makes_the_team_whole(staged: Stages) -> None:
     stage = staged(WORK)
-    run = stage.start_tasks(TASK)
+    run = stage.start_tasks(SET_A)
     stage.until("model_call", tools=["bash"])
     os.kill(stage.pid(stage.owner("set a")), signal.SIGKILL)
     run.signal(signal.SIGKILL).end()

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from coordination.process import is_stopped, start_mark
-from tests.support.team_process import sleepers
+from tests.support.team_process import SET_A, sleepers
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -54,7 +54,6 @@ RESTARTED = """
   - when: {tools_called: ^$}
     call: {submit_plan: {plan: a.py is set to 2; grep shows it}}
 """
-SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 def freeze(stage: Stage, pid: int) -> None:

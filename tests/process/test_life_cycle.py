@@ -15,7 +15,7 @@ from coordination.tasks.drafts import TaskDraft
 from coordination.team_root import open_team
 from orchestrator.launchers.local import teammate_command
 from tests.support.people import dead, leads
-from tests.support.team_process import PATIENCE_SECONDS
+from tests.support.team_process import PATIENCE_SECONDS, SET_A
 
 if TYPE_CHECKING:
     from coordination.records import Member
@@ -40,7 +40,6 @@ HANGS = {
   - call: {bash: {command: 'trap "" TERM; touch @PLACE@/begun; while :; do sleep 600; done', timeout: 600}}
 """,
 }
-SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 def dead_lead(stage: Stage) -> Stores:

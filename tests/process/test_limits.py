@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from coordination.records import Status
+from tests.support.team_process import SET_A
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -20,13 +21,12 @@ BUSY = """
     say: Done.
   - call: {list_tasks: {}}
 """
-TASK = {"key": "a", "subject": "set a", "checks": ["done"]}
 TALKS = "  - call: {list_tasks: {}}"
 
 
 def test_a_teammate_at_its_limit_gives_back_its_task_and_the_run_ends_with_4(staged: Stages) -> None:
     stage = staged(BUSY, LEADHAND_LIMITS_TASK_MAX_TURNS="6")
-    ended = stage.start_tasks(TASK).end()
+    ended = stage.start_tasks(SET_A).end()
     assert ended.code == 4, ended
     task = stage.task("set a")
     assert (task.status, task.attempts) == (Status.PENDING, 0)

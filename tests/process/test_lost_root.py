@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from tests.support.team_process import SET_A
+
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
@@ -15,12 +17,11 @@ WORK = """
     call: {bash: {command: '@WAIT@'}}
   - say: Done.
 """
-TASK = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 def test_a_root_that_is_replaced_ends_lead_and_worker_with_one_line_and_stays_empty(staged: Stages) -> None:
     stage = staged(WORK)
-    run = stage.start_tasks(TASK, options=())
+    run = stage.start_tasks(SET_A, options=())
     stage.until("model_call", tools=["bash"])
     pid = stage.pid(stage.owner("set a"))
     moved = stage.root.rename(stage.place / "moved")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.team_process import SET_A
+
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
     from tests.support.team_process import Stage
@@ -24,7 +26,6 @@ WORK = """
     call: {complete_task: {summary: a is 2 now}}
   - say: Done.
 """
-TASK = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 def until_half_done(stage: Stage) -> None:
@@ -37,7 +38,7 @@ def test_the_only_member_of_a_run_without_a_model_is_replaced_or_comes_back(
     staged: Stages, restarts: str, change: str
 ) -> None:
     stage = staged(WORK, LEADHAND_WORKERS_RESTARTS=restarts)
-    run = stage.start_tasks(TASK)
+    run = stage.start_tasks(SET_A)
     until_half_done(stage)
     os.kill(stage.pid("worker-1"), signal.SIGKILL)
     ended = run.end()
@@ -48,7 +49,7 @@ def test_the_only_member_of_a_run_without_a_model_is_replaced_or_comes_back(
 
 def test_resume_starts_members_anew_when_all_died_with_the_lead(staged: Stages) -> None:
     stage = staged(WORK)
-    run = stage.start_tasks(TASK)
+    run = stage.start_tasks(SET_A)
     until_half_done(stage)
     run.signal(signal.SIGKILL).end()
     os.kill(stage.pid("worker-1"), signal.SIGKILL)

@@ -6,26 +6,18 @@ import signal
 from typing import TYPE_CHECKING
 
 from coordination.clock import SystemClock
+from tests.process.test_ends_of_runs import WAITS_THEN_DOES
+from tests.support.team_process import SET_A
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
 
-WORKS = """
-  - when: {tools_called: ^$}
-    call: {bash: {command: '@WAIT@'}}
-  - when: {tools_called: ^bash$}
-    call: {write_file: {path: a.py, content: a = 2}}
-  - when: {tools_called: write_file$}
-    call: {complete_task: {summary: a is 2 now}}
-  - say: Done.
-"""
-SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 REST_SECONDS = 3.0  # a third of the TTL; without pause the task is done in less
 
 
 def test_a_paused_team_calls_no_model_keeps_its_lease_and_goes_on(staged: Stages) -> None:
-    stage = staged(WORKS)
+    stage = staged(WAITS_THEN_DOES)
     run = stage.start_tasks(SET_A, {"key": "b", "subject": "set b", "checks": ["any"]})
     stage.until("model_call")
     assert stage.leadhand("pause").out.startswith("the team rests; ")
@@ -44,7 +36,7 @@ def test_a_paused_team_calls_no_model_keeps_its_lease_and_goes_on(staged: Stages
 
 
 def test_a_paused_team_can_be_stopped(staged: Stages) -> None:
-    stage = staged(WORKS)
+    stage = staged(WAITS_THEN_DOES)
     run = stage.start_tasks(SET_A)
     stage.until("model_call")
     assert stage.leadhand("pause").code == 0

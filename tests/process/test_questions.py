@@ -15,6 +15,7 @@ from orchestrator.lead.outcome import ExitCode
 from orchestrator.terminal.confirmation import ASKED
 from tests.support.people import leads
 from tests.support.pty_command import PtyCommand
+from tests.support.team_process import SET_A
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -28,7 +29,6 @@ ASKS_TO_WRITE = """
     call: {complete_task: {summary: a is 2 now}}
   - say: I may not.
 """
-SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 WOKEN_BY_MAIL = """
   - when: {system: role=lead, tools_called: ^$}
     call:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
+from tests.support.team_process import SET_A
+
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
 
@@ -22,7 +24,6 @@ OVERLOADED_LATER = f"""
     say: Done.
   - call: {{list_tasks: {{}}}}
 """
-TASK = {"key": "a", "subject": "set a", "checks": ["done"]}
 LEADS = "  - {when: {system: role=lead}, say: It is 2 already.}"
 
 
@@ -30,7 +31,7 @@ def test_after_five_overloads_the_task_is_released_with_its_work_and_transcript_
     staged: Stages,
 ) -> None:  # W31
     stage = staged(OVERLOADED_LATER)
-    run = stage.start_tasks(TASK)
+    run = stage.start_tasks(SET_A)
     ended = run.end()
     assert ended.code == 0, ended
     waits = [event["seconds"] for event in stage.events("model_waits")]
@@ -55,7 +56,7 @@ def test_after_two_overloads_a_teammate_goes_on_with_the_fallback(staged: Stages
         OVERLOADED_LATER.replace("times: 5", "times: 4") + "\nmodels: [scripted, small]\n",
         FALLBACK_MODEL_ID="small",
     )
-    ended = stage.start_tasks(TASK).end()
+    ended = stage.start_tasks(SET_A).end()
     assert ended.code == 0, ended
     assert len(stage.events("model_waits")) == 4
     assert stage.events("model_changed")[0]["model"] == "small"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from coordination.records import Status
 from harness.context.messages import OUTCOME_UNKNOWN
 from orchestrator.stopping import ask_to_stop
+from tests.support.team_process import SET_A
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -29,7 +30,6 @@ DIES = """
     call: {bash: {command: 'kill -9 $PPID'}}
   - say: Done.
 """
-SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 def kill(stage: Stage, name: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.sandbox import needs_sandbox
+from tests.support.team_process import SET_A
 from workspace.sandbox.choice import in_words
 from workspace.sandbox.sandbox import OFF
 
@@ -34,7 +35,6 @@ DOES_IT = """
     call: {complete_task: {summary: done}}
   - say: Done.
 """
-SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 @needs_sandbox

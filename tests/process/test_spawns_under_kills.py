@@ -14,18 +14,10 @@ import pytest
 
 from coordination.records import Status
 from coordination.roster import GONE
-from tests.support.team_process import PATIENCE_SECONDS, Stage
+from tests.process.test_life_cycle import SETS_A
+from tests.support.team_process import PATIENCE_SECONDS, SET_A, Stage
 
 PROJECT = Path(__file__).resolve().parents[2]
-
-SETS_A = """
-  - when: {tools_called: ^$}
-    call: {write_file: {path: a.py, content: a = 2}}
-  - when: {tools_called: ^write_file$}
-    call: {complete_task: {summary: a is 2}}
-  - say: Done.
-"""
-SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 
 
 def is_killed_at(stage: Stage, step: int) -> bool:

@@ -40,6 +40,7 @@ FILES = {
     "leadhand.yaml": "checks:\n  done: grep -q 'a = 2' a.py\n  any: 'true'\n",
     ".gitignore": "__pycache__/\n",
 }
+SET_A = {"key": "a", "subject": "set a", "checks": ["done"]}
 WAIT = "until [ -e @PLACE@/go ]; do sleep 0.05; done"  # a command that goes on once the test says so
 
 
