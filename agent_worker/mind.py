@@ -64,7 +64,7 @@ class Mind:
         self._keeper = keeper
         self._off_loop = off_loop
         self._extras = extras
-        self._bearer = layout.bearer(member.name, member.incarnation)
+        self._bearer = member.bearer
         self._throttle = Throttle(stores.team.directory, layout.THROTTLE, self._bearer)
         team = stores.team
         self.events = events

@@ -47,7 +47,7 @@ class Leadhand:
         team, name = open_team(self._place), f"sender{sender}"
         roster = Roster(team, name)
         member = roster.come_alive(name, roster.start(name).spawn_id)
-        self._outbox = Outbox(team, layout.bearer(name, member.incarnation or 0), roster)
+        self._outbox = Outbox(team, member.bearer, roster)
 
     def send(self, text: str) -> None:
         self._outbox.send(LEAD, text)

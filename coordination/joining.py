@@ -153,11 +153,7 @@ def _elsewhere(team: Team) -> list[str]:
     if newest and not newest[1].ended and _is_elsewhere(newest[1].process, me):
         found.append(layout.bearer("lead", newest[0]))
     there = [member for member in Roster(team, PERSON).all() if member.state in _BEATS]
-    found += [
-        layout.bearer(member.name, member.incarnation or 0)
-        for member in there
-        if member.process and _is_elsewhere(member.process, me)
-    ]
+    found += [member.bearer for member in there if member.process and _is_elsewhere(member.process, me)]
     return found
 
 

@@ -13,7 +13,7 @@ from coordination.errors import InvalidRecord, TeamError
 from coordination.numbered_log import NumberedLog, Record
 from coordination.own_files import own_directory, read_own, write_own
 from coordination.process import this_host
-from coordination.records import AcceptedKey
+from coordination.records import JsonRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,17 @@ class NoKey(TeamError):
     says = "{text!r} is no public key; the host that needs one says it: 64 digits and letters from a to f"
 
 
-Accepted = dict[int, AcceptedKey]
+class AcceptedKey(JsonRecord, frozen=True, kw_only=True):
+    """A key of which the team takes decisions."""
+
+    public: str  # the public half, in hexadecimal
+    host: str = ""  # where the private half lies, for people
+    signed_by: int = 0  # number of the key that accepted it; 0 for the first, which accepts itself
+    signature: str = ""
+    at: str = ""
+
+
+Accepted = dict[int, AcceptedKey]  # by its number
 
 
 class KeyRules:

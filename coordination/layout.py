@@ -6,10 +6,6 @@ All paths are relative to the root, with forward slashes, so that machines may m
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEAM_FILE = ".team/team.json"
 PROFILE_LOG = ".team/profile"
@@ -206,9 +202,3 @@ def report(run: str) -> str:
 def verification_tree(purpose: str) -> str:
     """Name of the tree in which the checks of a member run, or those of the queue (`merge.1`)."""
     return f".verify-{purpose}"
-
-
-def find_root(start: Path) -> Path | None:
-    """The top of the git repository that holds `start`, or None outside one."""
-    here = start.resolve()
-    return next((place for place in (here, *here.parents) if (place / ".git").exists()), None)

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import msgspec
 
+from coordination import layout
 from coordination.errors import InvalidRecord
 from coordination.identity import ProcessIdentity
 from coordination.usage import Usage
@@ -218,6 +219,11 @@ class Member(JsonRecord, frozen=True, kw_only=True):
     term: int = 0
     at: str = ""
 
+    @property
+    def bearer(self) -> str:
+        """Its process: `alice~7`; a start that nobody came alive for is `alice~0`."""
+        return layout.bearer(self.name, self.incarnation or 0)
+
 
 class Term(JsonRecord, frozen=True, kw_only=True):
     """One term of leadership; its number is the term."""
@@ -226,16 +232,6 @@ class Term(JsonRecord, frozen=True, kw_only=True):
     run: str | None = None
     ended: bool = False  # the lead left on purpose
     version: str = ""
-    at: str = ""
-
-
-class AcceptedKey(JsonRecord, frozen=True, kw_only=True):
-    """A key of which the team takes decisions."""
-
-    public: str  # the public half, in hexadecimal
-    host: str = ""  # where the private half lies, for people
-    signed_by: int = 0  # number of the key that accepted it; 0 for the first, which accepts itself
-    signature: str = ""
     at: str = ""
 
 

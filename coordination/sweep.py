@@ -61,14 +61,13 @@ class Sweep:
         """
         lost: list[tuple[Member, str]] = []
         for member in self._roster.all():
-            bearer = layout.bearer(member.name, member.incarnation or 0)
             if lead_term(self._me):  # one observer alone, or senders would get it twice
                 self._return_mail(member)
             if member.state in GONE and member.reserved_task:
                 self._lift(member, member.reserved_task)
-            if member.state not in _MAY_DIE or bearer == self._me:
+            if member.state not in _MAY_DIE or member.bearer == self._me:
                 continue
-            if why := self._why_lost(member, bearer):
+            if why := self._why_lost(member):
                 self._take_back(member, why)
                 lost.append((member, why))
         self._bury(lost)
@@ -115,13 +114,14 @@ class Sweep:
         self._store.repair()
         return True
 
-    def _why_lost(self, member: Member, bearer: str) -> str | None:
-        if member.process and known_dead(member.process, this_process()) and self._is_missed(member, bearer):
+    def _why_lost(self, member: Member) -> str | None:
+        bearer = member.bearer
+        if member.process and known_dead(member.process, this_process()) and self._is_missed(member):
             return f"the process of {bearer} is dead"
         silence = self._watch.look(bearer, read_beat(self._team, bearer))
         return f"{bearer} was silent for {silence:.0f} s" if self._watch.silent(bearer) else None
 
-    def _is_missed(self, member: Member, bearer: str) -> bool:
+    def _is_missed(self, member: Member) -> bool:
         """False while its lead starts the dead again: at its next look it says so, for a TTL at most."""
         if member.state is not MemberState.ALIVE:
             return True
@@ -132,7 +132,7 @@ class Sweep:
             return True
         now = self._team.clock.monotonic()
         patience = self._ttl() * LOOKS_OF_LEAD / LOOKS_PER_TTL
-        return now - self._seen_dead.setdefault(bearer, now) >= patience
+        return now - self._seen_dead.setdefault(member.bearer, now) >= patience
 
     def _take_back(self, member: Member, why: str) -> None:
         task = self._store.own_unfinished(member.name)

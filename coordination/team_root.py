@@ -69,6 +69,12 @@ class Team:
         return self.directory.path
 
 
+def find_root(start: Path) -> Path | None:
+    """The top of the git repository that holds `start`, or None outside one."""
+    here = start.resolve()
+    return next((place for place in (here, *here.parents) if (place / ".git").exists()), None)
+
+
 def create_team(root: Path, repository: Path, *, clock: Clock | None = None) -> Team:
     """The directory is a team root; an existing one is opened as it is.
 

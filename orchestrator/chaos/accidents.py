@@ -153,10 +153,9 @@ class Accidents:
         """The pid of each living process that is on record."""
         stores = self._stage.stores
         found = {
-            layout.bearer(member.name, member.incarnation or 0): member.process.pid
+            member.bearer: member.process.pid
             for member in stores.roster.all()
-            if member.process
-            and stores.roster.is_present(layout.bearer(member.name, member.incarnation or 0))
+            if member.process and stores.roster.is_present(member.bearer)
         }
         if self.lead and (newest := stores.leadership.newest()) and newest[1].process.pid == self.lead.pid:
             found[layout.bearer(LEAD, newest[0])] = self.lead.pid

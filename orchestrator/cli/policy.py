@@ -101,7 +101,7 @@ def _call(tool: str, text: str) -> dict[str, Any]:
 
 def _settings(team_directory: Path | None, file: Path | None = None) -> Settings:
     """Those in force here; a policy can be looked at before there is a team."""
-    from coordination import layout
+    from coordination.team_root import find_root
     from harness.settings.settings import load_settings
 
-    return load_settings(team_directory or layout.find_root(Path.cwd()) or Path.cwd(), shared_file=file)
+    return load_settings(team_directory or find_root(Path.cwd()) or Path.cwd(), shared_file=file)

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from coordination import layout
 from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
-from coordination.team_root import NoTeam, Team
+from coordination.team_root import NoTeam, Team, find_root
 from orchestrator.lead.opening import find_team
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def place_of(team_directory: Path | None) -> tuple[Path, Path, Team | None]:
 
 def place_without_team(team_directory: Path | None) -> tuple[Path, Path]:
     """Root and repository that a team here would have."""
-    here = layout.find_root(Path.cwd()) or Path.cwd()
+    here = find_root(Path.cwd()) or Path.cwd()
     return team_directory or here, here
 
 

@@ -135,8 +135,7 @@ def _member(stores: Stores, member: Member, *, leads: bool) -> dict[str, Any]:
     state = str(member.state)
     if member.state is MemberState.ALIVE and member.process and known_dead(member.process, this_process()):
         state = "restarting" if member.comes_back and leads else "dead"
-    bearer = layout.bearer(member.name, member.incarnation or 0)
-    beat = (read_beat(stores.team, bearer) or b"").decode("ascii", "replace").split()
+    beat = (read_beat(stores.team, member.bearer) or b"").decode("ascii", "replace").split()
     task = beat[1] if state == "alive" and len(beat) > 1 and layout.TASK_ID.fullmatch(beat[1]) else None
     return {
         "name": member.name,
@@ -152,8 +151,7 @@ def _member(stores: Stores, member: Member, *, leads: bool) -> dict[str, Any]:
 
 def _waiting(facts: dict[str, Any], member: Member, questions: list[RequestState]) -> dict[str, Any]:
     """The facts of a member, with whom it waits for where it asked something."""
-    bearer = layout.bearer(member.name, member.incarnation or 0)
-    for question in (asked.question for asked in questions if asked.question.asker == bearer):
+    for question in (asked.question for asked in questions if asked.question.asker == member.bearer):
         who = "the person" if question.reviewer == PERSON else "the lead"
         if question.kind == Kind.PERMISSION:  # what it asked for is on its way to run
             return facts | {"waiting_on": f"the word of {who} on {question.subject} ({question.id})"}

@@ -20,7 +20,7 @@ from coordination.records import MemberState
 from coordination.requests import AlreadyDecided
 from coordination.roster import GONE
 from coordination.stores import Stores, open_stores
-from coordination.team_root import NoTeam, Team, create_team, open_team
+from coordination.team_root import NoTeam, Team, create_team, find_root, open_team
 from harness.pinned_policy import pin_policy
 from orchestrator.lead.ending import end_run
 from orchestrator.lead.pages import lay_out
@@ -135,7 +135,7 @@ def make_team(start: Path, team_directory: Path | None) -> tuple[Team, Git]:
 
 def find_team(start: Path, team_directory: Path | None) -> Team:
     """The existing team around `start`. Raises NoTeam."""
-    root = team_directory.resolve() if team_directory else layout.find_root(start)
+    root = team_directory.resolve() if team_directory else find_root(start)
     if root is None:
         raise NoTeam(path=str(start))
     return open_team(root)

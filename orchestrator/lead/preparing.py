@@ -11,6 +11,7 @@ from coordination import layout
 from coordination.errors import TeamError
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
+from coordination.team_root import find_root
 from harness.roles.catalog import scan_roles
 from harness.settings.settings import load_settings
 from harness.trust.records import Place
@@ -54,7 +55,7 @@ class NoSuchDirectory(TeamError):
 def prepared(options: RunOptions) -> tuple[Team, Git, Settings, Catalogs]:
     """The team, its repository, its settings and what it offers; no team is made that could not begin."""
     directory = existing(options)
-    root = directory or layout.find_root(options.start)
+    root = directory or find_root(options.start)
     made = make_team(options.start, directory) if root and (root / layout.TEAM_FILE).exists() else None
     run = open_stores(made[0], PERSON).runs.open_run() if made else None
     settings = settings_of(options, directory, run.agreed if run else {})

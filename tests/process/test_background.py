@@ -6,7 +6,6 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from coordination import layout
 from coordination.background import HowEnded, JobState
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def test_a_command_dies_with_a_killed_agent_and_its_successor_hears_of_it(staged
     assert stage.stores.jobs.get(job).how is HowEnded.LOST
     newest = stage.stores.roster.member(member.name)
     assert newest
-    bearer = layout.bearer(newest.name, newest.incarnation or 0)
+    bearer = newest.bearer
     assert [line["job"] for line in stage.journal(bearer) if line["kind"] == "background"] == [job]
     hand.signal(signal.SIGTERM).end()
 

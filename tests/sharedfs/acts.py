@@ -120,7 +120,7 @@ def mail(team: Team, name: str, other: str, count: str) -> None:
     """Send so many messages to the other and take its own in between; the leaver leaves half-way."""
     member = join(team, name)
     agree_on_profile(team)
-    watch, stores = ProfileWatch(team), open_stores(team, layout.bearer(name, member.incarnation or 0))
+    watch, stores = ProfileWatch(team), open_stores(team, member.bearer)
     post, receiver = Post(stores, member, Settings()), JournaledReceiver(team, name)
     taken: list[Message] = []
     lost: list[tuple[int, str]] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from coordination import layout
 from harness.context.conversation import Conversation
 from harness.context.messages import OUTCOME_UNKNOWN, blocks_of, text_of
 
@@ -25,7 +24,7 @@ def of_teammate(stage: Stage, name: str) -> Conversation:
     """What the newest process of that name came to."""
     member = stage.stores.roster.member(name)
     assert member
-    return left(stage, layout.bearer(name, member.incarnation or 0))
+    return left(stage, member.bearer)
 
 
 def comparable(messages: Messages) -> list[Any]:

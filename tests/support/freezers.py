@@ -71,7 +71,7 @@ def holds_and_freezes(root: str, name: str, task_id: str, section: str, reports:
     team = freezing(open_team(Path(root)), "", lambda: os.kill(os.getpid(), signal.SIGSTOP))
     roster = Roster(team, name)
     member = roster.come_alive(name, roster.start(name).spawn_id)
-    stores = open_stores(team, layout.bearer(name, member.incarnation or 0))
+    stores = open_stores(team, member.bearer)
     task = stores.tasks.claim(task_id, claimant(stores))
     _arm(stores, task)
     try:

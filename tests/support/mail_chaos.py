@@ -99,7 +99,7 @@ def _send_rest(team: Team, name: str, size: Size) -> None:
         for line in read(team.directory, layout.journal(bearer))
         if line["kind"] == "sent"
     ]
-    me = layout.bearer(name, member.incarnation or 0)
+    me = member.bearer
     outbox, journal = Outbox(team, me, roster), Journal(team.directory, layout.journal(me), team.clock)
     for number in range(max(0, max(sent, default=-1) + 1 - IN_DOUBT), size.messages):
         to = size.recipients[number % len(size.recipients)]

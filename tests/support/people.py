@@ -51,7 +51,7 @@ def comes_alive(team: Team, name: str, process: ProcessIdentity | None = None, *
 
 def stores_of(team: Team, member: Member) -> Stores:
     """What the member itself sees and does."""
-    return open_stores(team, layout.bearer(member.name, member.incarnation or 0))
+    return open_stores(team, member.bearer)
 
 
 def leads(team: Team, process: ProcessIdentity | None = None) -> Stores:

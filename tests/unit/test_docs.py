@@ -10,13 +10,13 @@ import yaml
 
 from coordination.background import Job
 from coordination.handshake import Step
-from coordination.keys import KeyRules, check_signature
+from coordination.keys import AcceptedKey, KeyRules, check_signature
 from coordination.mail.lines import Delivery
 from coordination.member_rules import MEMBER_TRANSITIONS
 from coordination.numbered_log import ENVELOPE, digest, pretty, seal, unseal
 from coordination.pause import Pause
 from coordination.profile import Joined
-from coordination.records import AcceptedKey, Decision, Member, Message, Request, Run, Task, Term
+from coordination.records import Decision, Member, Message, Request, Run, Task, Term
 from coordination.schedule_rules import Entry, Occurrence
 from coordination.signing import verify
 from coordination.tasks.graph import GraphEntry

@@ -11,7 +11,7 @@ import pytest
 
 from coordination import layout
 from coordination.errors import NewerFormat
-from coordination.team_root import ForeignDirectory, NoTeam, create_team, open_team
+from coordination.team_root import ForeignDirectory, NoTeam, create_team, find_root, open_team
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,4 +160,4 @@ def test_the_box_of_the_lead_is_there_from_the_start(root: Path) -> None:
 def test_the_root_is_found_from_below(root: Path) -> None:
     (root / ".git").mkdir()
     (root / "a/b").mkdir(parents=True)
-    assert layout.find_root(root / "a/b") == root
+    assert find_root(root / "a/b") == root

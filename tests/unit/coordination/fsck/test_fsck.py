@@ -47,7 +47,7 @@ def alice(team: Team, lead: Stores) -> Member:
 
 
 def beats(team: Team, member: Member) -> Member:
-    team.directory.overwrite(layout.beat(layout.bearer(member.name, member.incarnation or 0)), b"1")
+    team.directory.overwrite(layout.beat(member.bearer), b"1")
     return member
 
 
