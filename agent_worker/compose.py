@@ -62,7 +62,7 @@ class Teammate:
         `first_key` is the one that its lead handed to it; by hand it is looked up on this host.
         """
         assert member.incarnation is not None
-        self.bearer = layout.bearer(member.name, member.incarnation)
+        self.bearer = member.bearer
         self._team = team
         self._member = member
         self._former = former
@@ -79,7 +79,7 @@ class Teammate:
         self.stores.events.hide(settings.secrets())
         self._asking = Asking(self.stores, self._off_loop, me=member.name)
         self._beside = self.stores.again()  # for the lookout, which looks while the work goes on
-        self._shutdown = Shutdown(self._beside, me=self.bearer)
+        self._shutdown = Shutdown()
         self._workplace = self._make_workplace()
         self.keeper = self._make_keeper()
         watched = [layout.inbox(member.name), layout.READY, layout.REQUESTS, layout.LEAD_LOG, layout.PAUSE]
@@ -257,7 +257,7 @@ class Teammate:
             shutdown=self._shutdown,
             sweep=Sweep(stores, ttl=ttl),
             keeper=self.keeper,
-            follow=partial(follow, interrupt=pool.interrupt, compact=mind.compact),
+            follow=partial(follow, stop=self._shutdown.ask, interrupt=pool.interrupt, compact=mind.compact),
             ttl=ttl,
         )
 

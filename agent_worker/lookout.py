@@ -83,10 +83,9 @@ class Lookout:
         has_changed, quiet = True, 0
         while True:
             before = self._lead_lives, self.shutdown.asked
-            await self._off_loop(self._look)
+            self._follow(await self._off_loop(self._look))
             has_changed = has_changed or before != (self._lead_lives, self.shutdown.asked)
             if has_changed or quiet >= LOOKS_PER_REST:
-                self._follow(await self._off_loop(take_orders, self._stores))
                 self._pulse.ring()
                 quiet = 0
             quiet += 1
@@ -114,7 +113,8 @@ class Lookout:
             self.shutdown.ask(f"no lead for {self._alone:.0f} s")
         return self.shutdown.asked
 
-    def _look(self) -> None:
+    def _look(self) -> list[Request]:
+        """What is to be followed of what it found."""
         bearer = layout.split_bearer(self._stores.actor)
         assert bearer
         self._stores.team.directory.check()
@@ -122,10 +122,11 @@ class Lookout:
         self._stores.roster.check_newest(*bearer)
         for watch in (self._sweep, self._lead_watch):
             watch.count_only(if_on_time=self._keeper.is_on_time)
-        self.shutdown.look(ignored=lambda why: self._stores.events.record("shutdown_ignored", why=why))
         self._look_at_lead()
+        orders = take_orders(self._stores)
         self._sweep.look()
         self._sweep.repair_if_due()
+        return orders
 
     def _look_at_lead(self) -> None:
         now = self._stores.team.clock.monotonic()

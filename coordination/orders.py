@@ -1,7 +1,7 @@
 """What a running process is told to do at once, asked for by a question on disk: mail orders nothing.
 
-An interrupt cancels the tool that runs, so that mail need not wait for its end; a compaction sums the
-conversation up before the next model call.
+A shutdown ends the process in order; an interrupt cancels the tool that runs, so that mail need not wait for
+its end; a compaction sums the conversation up before the next model call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from coordination.records import Message, Request
     from coordination.stores import Stores
 
-ORDERS = frozenset({Kind.INTERRUPT, Kind.COMPACT})
+ORDERS = frozenset({Kind.SHUTDOWN, Kind.INTERRUPT, Kind.COMPACT})
+
+
+def ask_to_stop(stores: Stores, bearer: str) -> str:
+    """The process `alice~7`, or the lead of a term, finds a request to stop; returns its id."""
+    name = bearer.partition("~")[0]
+    request = stores.requests.ask(Kind.SHUTDOWN, bearer, reviewer=bearer, question=f"stop {name}").id
+    stores.events.record("asked_to_stop", member=name, request=request)
+    return request
 
 
 def ask_to_interrupt(stores: Stores, message: Message) -> bool:
@@ -50,28 +58,35 @@ def take_orders(stores: Stores) -> list[Request]:
     """What the person or the present lead told this process to do; each one is answered."""
     newest = stores.leadership.newest()
     obeyed = []
-    for asked in stores.requests.open():
-        question = asked.question
-        if question.kind not in ORDERS or question.subject != stores.actor:
-            continue
-        refusal = order_refusal(
-            asked, kind=Kind(question.kind), me=stores.actor, present_term=newest[0] if newest else 0
-        )
+    for question in (asked.question for asked in stores.requests.open()):
+        if question.kind not in ORDERS or question.reviewer != stores.actor:
+            continue  # only what this process has to answer is signed by who asked
+        refusal = order_refusal(question, present_term=newest[0] if newest else 0)
         verdict = Verdict.DENY if refusal else Verdict.APPROVE
         stores.requests.decide(question.id, verdict, reason=refusal or "")
-        obeyed += [] if refusal else [question]
+        if refusal:
+            stores.events.record("order_refused", request=question.id, why=refusal)
+        else:
+            obeyed.append(question)
     return obeyed
 
 
 def follow(
-    orders: Iterable[Request], *, interrupt: Callable[[], None], compact: Callable[[str], None]
+    orders: Iterable[Request],
+    *,
+    stop: Callable[[str], None],
+    interrupt: Callable[[], None],
+    compact: Callable[[str], None],
 ) -> None:
-    """`interrupt` and `compact` (with its focus) are called as the orders want it."""
+    """Each is called as the orders want it: `stop` with the reason, `compact` with its focus."""
     for order in orders:
-        if order.kind == Kind.INTERRUPT:
-            interrupt()
-        else:
-            compact(order.question)
+        match order.kind:
+            case Kind.SHUTDOWN:
+                stop(f"{order.asker} asked it to stop")
+            case Kind.INTERRUPT:
+                interrupt()
+            case Kind.COMPACT:
+                compact(order.question)
 
 
 def _present(stores: Stores, name: str) -> str | None:
@@ -79,6 +94,4 @@ def _present(stores: Stores, name: str) -> str | None:
         newest = stores.leadership.newest()
         return layout.bearer(LEAD, newest[0]) if newest and not newest[1].ended else None
     member = stores.roster.member(name)
-    if member is None or member.state is not MemberState.ALIVE or member.incarnation is None:
-        return None
-    return layout.bearer(name, member.incarnation)
+    return member.bearer if member and member.state is MemberState.ALIVE else None

@@ -123,24 +123,12 @@ def _is_about(question: Request, plan: Plan) -> bool:
     return asked == (Kind.PLAN, plan.request, plan.number, plan.digest)
 
 
-def shutdown_refusal(asked: Asked | None, *, me: str, present_term: int) -> str | None:
-    """Why the worker `me` (`alice~7`) ignores a shutdown request; None when it has to obey."""
-    return order_refusal(asked, kind=Kind.SHUTDOWN, me=me, present_term=present_term)
-
-
-def order_refusal(asked: Asked | None, *, kind: Kind, me: str, present_term: int) -> str | None:
-    """Why the process `me` ignores an order of this kind; None when it has to obey.
+def order_refusal(order: Request, *, present_term: int) -> str | None:
+    """Why whoever it is put to does not obey; None when it has to.
 
     Only the present lead and the person give orders, and only a question on disk is one, never the
     mail that speaks of it.
     """
-    if asked is None:
-        return "there is no such request"
-    question = asked.question
-    if question.kind != kind or question.subject != me:
-        return f"{question.id} is not a {kind} of {me}"
-    if question.asker != PERSON and lead_term(question.asker) != present_term:
-        return f"{question.id} was asked by {question.asker}, not by the present lead or the person"
-    if asked.answer is not None:
-        return f"{question.id} was already answered: {asked.answer.verdict} by {asked.answer.by}"
+    if order.asker != PERSON and lead_term(order.asker) != present_term:
+        return f"{order.id} was asked by {order.asker}, not by the present lead or the person"
     return None

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.child import end_group
 from coordination.errors import UsageError
+from coordination.orders import ask_to_stop
 from coordination.process import known_alive, known_dead, this_process
-from coordination.protocols import Kind
+from coordination.protocols import LEAD
 from coordination.records import MemberState
 from orchestrator.lead.ending import end_run
 
@@ -19,19 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from coordination.background import Job
+    from coordination.identity import ProcessIdentity
     from coordination.records import Member
     from coordination.stores import Stores
 
 LOOK_SECONDS = 0.1
 MEMBER_SECONDS = 10.0  # how long a teammate may take before it is ended
-
-
-def ask_to_stop(stores: Stores, member: Member) -> str:
-    """The member finds a request to stop; returns its id."""
-    bearer = layout.bearer(member.name, member.incarnation or 0)
-    question = stores.requests.ask(Kind.SHUTDOWN, bearer, reviewer=bearer, question=f"stop {member.name}")
-    stores.events.record("asked_to_stop", member=member.name, request=question.id)
-    return question.id
+_DOES_NOT_END = "process {lead.pid} does not end; look at it, or end it with kill -9"
+_IS_SILENT = (
+    "the lead on {lead.host} (process {lead.pid}) was asked, but does not stop; end it there, "
+    "or if that machine is gone, take over with `leadhand resume` and stop then"
+)
 
 
 def already_gone(member: Member) -> str | None:
@@ -50,13 +49,17 @@ def stop_member(stores: Stores, member: Member, *, patience_seconds: float) -> s
         return f"the start of {member.name} was called off"
     if gone := already_gone(member):
         return gone
-    ask_to_stop(stores, member)
+    ask_to_stop(stores, member.bearer)
     if wait_until_closed(stores, [member], patience_seconds=patience_seconds):
         return f"{member.name} has stopped"
     if end_process(stores, member):
         return f"{member.name} did not stop in {patience_seconds:g} s and was ended"
+    raise _goes_on(member)
+
+
+def _goes_on(member: Member) -> UsageError:
     host = member.process.host if member.process else "another host"
-    raise UsageError(detail=f"{member.name} was asked, but does not stop; end it on {host}")
+    return UsageError(detail=f"{member.name} was asked, but does not stop; end it on {host}")
 
 
 def wait_until_closed(stores: Stores, members: Sequence[Member], *, patience_seconds: float) -> bool:
@@ -71,7 +74,7 @@ def wait_until_closed(stores: Stores, members: Sequence[Member], *, patience_sec
 
 def is_bearer(stores: Stores, member: Member) -> bool:
     """True while that very process has not closed and nobody else took its name over."""
-    return stores.roster.is_present(layout.bearer(member.name, member.incarnation or 0))
+    return stores.roster.is_present(member.bearer)
 
 
 def end_process(stores: Stores, member: Member, *, patience_seconds: float = 5.0) -> bool:
@@ -107,23 +110,26 @@ def end_job(stores: Stores, job: Job) -> str:
 def stop_team(stores: Stores, *, patience_seconds: float) -> str:
     """The lead ended and its team with it; an open run without a lead is ended on record.
 
-    Raises UsageError when the lead runs where no signal reaches, or did not end in time.
+    A lead that no signal reaches from here finds an order. Raises UsageError when it did not end in time.
     """
     newest = stores.leadership.newest()
-    me = this_process()
-    if newest and not newest[1].ended and not known_dead(newest[1].process, me):
-        lead = newest[1].process
-        if (lead.boot, lead.pid_namespace) != (me.boot, me.pid_namespace):
-            raise UsageError(detail=f"the lead runs on {lead.host} (process {lead.pid}); stop it there")
-        os.kill(lead.pid, signal.SIGTERM)
-        deadline = stores.team.clock.monotonic() + patience_seconds
-        while not known_dead(lead, me):
-            if stores.team.clock.monotonic() > deadline:
-                raise UsageError(
-                    detail=f"process {lead.pid} does not end; look at it, or end it with kill -9"
-                )
-            stores.team.clock.sleep(LOOK_SECONDS)
+    if newest and not newest[1].ended and not known_dead(newest[1].process, this_process()):
+        _stop_lead(stores, newest[0], newest[1].process, patience_seconds)
     return _end_on_record(stores)
+
+
+def _stop_lead(stores: Stores, term: int, lead: ProcessIdentity, patience_seconds: float) -> None:
+    me, clock = this_process(), stores.team.clock
+    is_near = known_alive(lead, me)
+    if is_near:
+        os.kill(lead.pid, signal.SIGTERM)
+    else:
+        ask_to_stop(stores, layout.bearer(LEAD, term))
+    deadline = clock.monotonic() + patience_seconds
+    while not known_dead(lead, me) if is_near else stores.leadership.is_current(term):
+        if clock.monotonic() > deadline:
+            raise UsageError(detail=(_DOES_NOT_END if is_near else _IS_SILENT).format(lead=lead))
+        clock.sleep(LOOK_SECONDS)
 
 
 def _end_on_record(stores: Stores) -> str:
@@ -132,12 +138,11 @@ def _end_on_record(stores: Stores) -> str:
     left = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
     left = [member for member in left if member.process and not known_dead(member.process, me)]
     for member in left:
-        ask_to_stop(stores, member)
+        ask_to_stop(stores, member.bearer)
     wait_until_closed(stores, left, patience_seconds=MEMBER_SECONDS)
     for member in left:
         if not end_process(stores, member):
-            host = member.process.host if member.process else "another host"
-            raise UsageError(detail=f"{member.name} was asked, but does not stop; end it on {host}")
+            raise _goes_on(member)
     run = stores.runs.open_run()
     if run is None:
         return "the team is stopped; no run is open"

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from coordination import layout
 from coordination.errors import TeamError
 from coordination.member_rules import InvalidMemberChange
+from coordination.orders import ask_to_stop
 from coordination.process import known_alive, known_dead, this_process
 from coordination.records import MemberState
 from coordination.roster import Superseded
 from orchestrator.launchers.launcher import StartOrder
 from orchestrator.restarts import Restarts
-from orchestrator.stopping import ask_to_stop, end_process
+from orchestrator.stopping import end_process
 
 if TYPE_CHECKING:
     import socket
@@ -140,8 +141,7 @@ class Supervisor:
     def _is_missed(self, member: Member) -> bool:
         """Its process is gone, and nobody had asked it to leave."""
         is_dead = member.process is not None and known_dead(member.process, this_process())
-        bearer = layout.bearer(member.name, member.incarnation or 0)
-        asked = any(state.question.subject == bearer for state in self._stores.requests.open())
+        asked = any(state.question.subject == member.bearer for state in self._stores.requests.open())
         return member.state is MemberState.ALIVE and is_dead and not (asked or self._is_stopping)
 
     def _promise(self, member: Member, how: str) -> None:
@@ -203,7 +203,7 @@ class Supervisor:
                 member = self._stores.roster.member(member.name) or member
             else:
                 return
-        ask_to_stop(self._stores, member)
+        ask_to_stop(self._stores, member.bearer)
 
     def _end(self, member: Member) -> None:
         """A member that did not stop by itself, whoever started it, is ended where that can be done."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,6 @@ from orchestrator.terminal.confirmation import NotConfirmed
 from orchestrator.terminal.console import show_mail
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Sequence
 
     from orchestrator.interactive.talk import Talk
@@ -87,7 +87,7 @@ class Lead:
                 self._scope = group.cancel_scope
                 if self._stopped_by:
                     self._scope.cancel()
-                group.start_soon(watch, self._parts, self._stream)
+                group.start_soon(watch, self._parts, self._stream, self._stop)
                 group.start_soon(self._integrate)
                 if conversation:
                     group.start_soon(conversation.jobs.serve)
@@ -110,11 +110,14 @@ class Lead:
     # beside the conversation
 
     def _heed(self, number: signal.Signals) -> None:
-        """The first signal stops the team; a further one changes nothing, or processes would be left."""
+        self._stop(number.name, number)
+
+    def _stop(self, why: str, number: signal.Signals = signal.SIGTERM) -> None:
+        """The first signal or order stops the team; others change nothing, or processes would be left."""
         again = self._stopped_by is not None
         self._stopped_by = self._stopped_by or number
         self._parts.grounds.is_stopping = True
-        self._console.say(f"{number.name}: {'still ' if again else ''}stopping the team …")
+        self._console.say(f"{why}: {'still ' if again else ''}stopping the team …")
         if self._scope:
             self._scope.cancel()
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from coordination.errors import TeamError
 from coordination.identity import new_id
+from coordination.orders import ask_to_stop
 from coordination.protocols import Kind, review_refusal
 from coordination.records import MemberState, Verdict
 from coordination.roster import UnknownMember
 from harness.roles.catalog import TEAMMATE
 from harness.tool import ToolFailure
-from orchestrator.stopping import already_gone, ask_to_stop
+from orchestrator.stopping import already_gone
 from orchestrator.supervisor import StartFailed
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class HostOfLead:
         member = self._stores.roster.member(teammate)
         if member and (gone := already_gone(member)):
             return gone
-        request = ask_to_stop(self._stores, self._alive(teammate))
+        request = ask_to_stop(self._stores, self._alive(teammate).bearer)
         return f"{teammate} was asked to stop ({request})"
 
     def _alive(self, name: str) -> Member:

@@ -13,16 +13,18 @@ from coordination.orders import follow, take_orders
 from coordination.protocols import TermOver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from orchestrator.lead.parts import LeadParts
     from orchestrator.terminal.console import Stream
 
 LOOK_SECONDS = 0.5  # how late something is shown at most that no file event tells of
 
 
-async def watch(parts: LeadParts, stream: Stream) -> None:
+async def watch(parts: LeadParts, stream: Stream, stop: Callable[[str], None]) -> None:
     """Beat, look at the team, show what happened and ring, for ever; silent where nothing changed.
 
-    Raises TermOver, RootLost.
+    `stop` is told why, when the person orders it. Raises TermOver, RootLost.
     """
     next_beat, has_changed = 0.0, True
     while True:
@@ -32,7 +34,7 @@ async def watch(parts: LeadParts, stream: Stream) -> None:
         has_changed = await parts.behind(parts.profile.look) or has_changed
         if has_changed:
             orders = await parts.behind(take_orders, parts.background)
-            follow(orders, interrupt=parts.interrupt, compact=parts.compact)
+            follow(orders, stop=stop, interrupt=parts.interrupt, compact=parts.compact)
         if stream.show_new() or has_changed:
             parts.pulse.ring()
         wait = partial(parts.wakeup.wait, LOOK_SECONDS)

@@ -7,9 +7,9 @@ import signal
 from typing import TYPE_CHECKING
 
 from coordination import layout
+from coordination.orders import ask_to_stop
 from coordination.process import is_stopped
 from coordination.records import MemberState, Status
-from orchestrator.stopping import ask_to_stop
 
 if TYPE_CHECKING:
     from tests.process.conftest import Stages
@@ -71,7 +71,7 @@ def test_s11_a_team_is_not_ended_under_a_member_that_has_not_answered_yet(staged
     assert member
     os.kill(pid, signal.SIGSTOP)
     stage.wait(lambda: is_stopped(pid), "the stop")
-    request = ask_to_stop(stage.stores, member)
+    request = ask_to_stop(stage.stores, member.bearer)
     assert stage.leadhand("stop").code == 0
     stage.nobody_is_left()  # it came back only when nobody was left
     assert run.end().code == 143

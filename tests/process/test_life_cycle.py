@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
-import subprocess  # noqa: TID251 - a worker process as a launcher starts it
+import subprocess  # noqa: TID251 - a worker process as a launcher starts it, a verb in another namespace
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -100,6 +103,23 @@ def test_a_member_whose_model_or_tool_hangs_is_stopped_and_its_task_is_free_agai
     assert stage.task("set a").attempts == 0
     assert run.signal(signal.SIGINT).end().code == 130
     stage.nobody_is_left()
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None, reason="only root makes a pid namespace"
+)
+def test_a_team_stops_whose_lead_no_signal_reaches(staged: Stages) -> None:
+    stage = staged(HANGS["model"])
+    run = stage.start_tasks(SET_A)
+    stage.until("claimed")
+    elsewhere = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    stop = [*elsewhere, sys.executable, "-P", "-m", "orchestrator.cli.main", "stop"]
+    stopped = subprocess.run(stop, cwd=stage.root, env=stage.environment, capture_output=True, check=False)
+    assert (stopped.returncode, stopped.stderr) == (0, b"")
+    assert b"is ended with its work kept on its branches" in stopped.stdout
+    assert run.end().code == 143
+    assert (stage.task("set a").status, stage.task("set a").attempts) == (Status.CANCELLED, 0)
+    assert stage.living() == []
 
 
 def test_a_member_of_another_version_than_its_lead_is_refused(staged: Stages) -> None:

@@ -6,9 +6,9 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+from coordination.orders import ask_to_stop
 from coordination.records import Status
 from harness.context.messages import OUTCOME_UNKNOWN
-from orchestrator.stopping import ask_to_stop
 from tests.support.team_process import SET_A
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def test_a_member_that_was_asked_to_leave_does_not_come_back(staged: Stages) -> 
     member = stage.stores.roster.member(name)
     assert member
     os.kill(stage.pid(name), signal.SIGSTOP)
-    ask_to_stop(stage.stores, member)
+    ask_to_stop(stage.stores, member.bearer)
     kill(stage, name)
     stage.wait(lambda: len(stage.events("claimed")) == 2, "the other to take it")
     assert stage.events("restarts") == []

@@ -11,6 +11,7 @@ import pytest
 from agent_worker.compose import Teammate
 from agent_worker.lookout import ORPHAN_GRACE_SECONDS
 from coordination.liveness import LOOKS_PER_TTL, Beat
+from coordination.orders import ask_to_stop
 from coordination.records import MemberState
 from tests.support.people import comes_alive, dead, elsewhere, leads, stores_of
 from tests.support.teammate import SETTINGS, team_beside_repository
@@ -48,6 +49,14 @@ def alice(team: Team) -> Iterator[Watcher]:
     watcher = Watcher(team)
     yield watcher
     watcher.teammate.wakeup.close()
+
+
+def test_an_order_to_stop_is_followed_and_the_first_reason_stays(team: Team, alice: Watcher) -> None:
+    ask_to_stop(leads(team), alice.teammate.bearer)
+    alice.lookout._follow(alice.lookout._look())
+    alice.lookout.shutdown.ask("the lead has ended")
+    assert alice.lookout.is_over(has_task=True)
+    assert alice.lookout.shutdown.why == "lead~1 asked it to stop"
 
 
 def test_before_the_first_lead_there_is_none(alice: Watcher) -> None:

@@ -1,16 +1,24 @@
+"""A process obeys what the right one told this very process to do, once, and nobody else."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
 
-from coordination.orders import ask_to_compact, ask_to_interrupt, follow, take_orders
+from coordination import layout
+from coordination.numbered_log import pretty, seal
+from coordination.orders import ask_to_compact, ask_to_interrupt, ask_to_stop, follow, take_orders
+from coordination.protocols import Kind
+from coordination.records import Verdict
 from coordination.stores import Stores, open_stores
 from tests.support.people import comes_alive, leads, stores_of
 
 if TYPE_CHECKING:
     from coordination.records import Message
     from coordination.team_root import Team
+
+ME = "alice~2"
 
 
 @pytest.fixture
@@ -22,61 +30,110 @@ def a_message(stores: Stores, to: str = "alice") -> Message:
     return stores.outbox.send(to, "stop that")
 
 
+def asks(stores: Stores, kind: str, whom: str = ME) -> str:
+    return stores.requests.ask(kind, whom, reviewer=whom).id
+
+
+def taken(stores: Stores) -> list[str]:
+    return [order.kind for order in take_orders(stores)]
+
+
 @pytest.mark.parametrize("by", ["person", "lead"])
-def test_the_person_and_the_present_lead_interrupt_once(team: Team, alice: Stores, by: str) -> None:
+@pytest.mark.parametrize("kind", [Kind.SHUTDOWN, Kind.INTERRUPT, Kind.COMPACT])
+def test_the_person_and_the_present_lead_are_obeyed_once_and_answered(
+    team: Team, alice: Stores, by: str, kind: Kind
+) -> None:  # T33, T34
     asker = leads(team) if by == "lead" else open_stores(team, "person")
-    assert not take_orders(alice)
-    assert ask_to_interrupt(asker, a_message(asker))
-    assert take_orders(alice)
-    assert not take_orders(alice)
+    assert taken(alice) == []
+    request = asks(asker, kind)
+    assert taken(alice) == [kind]
+    assert taken(alice) == []
+    answer = asker.requests.get(request).answer
+    assert answer
+    assert (answer.verdict, answer.by) == (Verdict.APPROVE, ME)
 
 
-def test_a_lead_whose_term_is_over_interrupts_nobody(team: Team, alice: Stores) -> None:
+@pytest.mark.parametrize("kind", [Kind.SHUTDOWN, Kind.INTERRUPT, Kind.COMPACT])
+def test_a_lead_whose_term_is_over_is_refused_with_the_reason(team: Team, alice: Stores, kind: Kind) -> None:
     former = leads(team)
-    message = a_message(former)
-    assert ask_to_interrupt(former, message)
+    request = asks(former, kind)
     leads(team)
-    assert not take_orders(alice)
+    assert taken(alice) == []
+    answer = former.requests.get(request).answer
+    assert answer
+    assert answer.verdict is Verdict.DENY
+    assert "not by the present lead or the person" in answer.reason
     assert alice.requests.open() == []
 
 
-def test_a_member_interrupts_nobody(team: Team, alice: Stores) -> None:
-    bob = stores_of(team, comes_alive(team, "bob"))
-    assert ask_to_interrupt(bob, a_message(bob))
-    assert not take_orders(alice)
+@pytest.mark.parametrize("kind", [Kind.SHUTDOWN, Kind.INTERRUPT, Kind.COMPACT])
+def test_a_member_orders_nobody_about(team: Team, alice: Stores, kind: Kind) -> None:
+    asks(stores_of(team, comes_alive(team, "bob")), kind)
+    assert taken(alice) == []
 
 
-def test_the_lead_is_interrupted_too(team: Team) -> None:
+@pytest.mark.parametrize("reviewer", ["lead", "person"])
+@pytest.mark.parametrize("asker", ["person", "lead~1"])
+@pytest.mark.parametrize("kind", [Kind.SHUTDOWN, Kind.INTERRUPT, Kind.COMPACT])
+def test_what_looks_like_an_order_and_is_unsigned_is_passed_over(
+    team: Team, alice: Stores, reviewer: str, asker: str, kind: Kind
+) -> None:
+    lead, forged = leads(team), "req_0000000f"
+    body = {"id": forged, "kind": kind, "asker": asker, "subject": ME, "reviewer": reviewer}
+    record = pretty(seal(f"request/{forged}", body, number=1, prev=0, commit_id="forged"))
+    team.directory.make(layout.request_log(forged))
+    assert team.directory.publish(layout.record(layout.request_log(forged), 1), record) is None
+    assert [asked.question.id for asked in alice.requests.open()] == [forged]
+    assert taken(alice) == []
+    asks(lead, kind)
+    assert taken(alice) == [kind]
+
+
+@pytest.mark.parametrize("whom", ["alice~1", "alice~9", "alice", "alicea~2", "bob~2"])
+def test_an_order_to_another_process_is_left_to_that_one(team: Team, alice: Stores, whom: str) -> None:  # W13
+    lead = leads(team)
+    request = asks(lead, Kind.SHUTDOWN, whom)
+    assert taken(alice) == []
+    assert lead.requests.get(request).answer is None
+
+
+def test_a_question_of_another_kind_is_no_order(team: Team, alice: Stores) -> None:
+    asks(leads(team), Kind.PLAN)
+    assert taken(alice) == []
+
+
+@pytest.mark.parametrize(
+    ("type_", "metadata"),
+    [("interrupt", {"interrupt": "yes"}), ("shutdown_request", {"request": "req_0000000a"})],
+)
+def test_mail_alone_orders_nothing(
+    team: Team, alice: Stores, type_: str, metadata: dict[str, str]
+) -> None:  # T33
+    leads(team).outbox.send("alice", "stop", type=type_, metadata=metadata)
+    assert taken(alice) == []
+
+
+def test_the_lead_is_interrupted_and_stopped_too(team: Team) -> None:
     lead, person = leads(team), open_stores(team, "person")
     assert ask_to_interrupt(person, a_message(person, "lead"))
-    assert take_orders(lead)
-
-
-def test_mail_alone_interrupts_nobody(team: Team, alice: Stores) -> None:
-    person = open_stores(team, "person")
-    person.outbox.send("alice", "stop", type="interrupt", metadata={"interrupt": "yes"})
-    assert not take_orders(alice)
+    ask_to_stop(person, "lead~1")
+    assert sorted(taken(lead)) == [Kind.INTERRUPT, Kind.SHUTDOWN]
 
 
 def test_an_interrupt_of_an_earlier_process_is_not_for_the_next_one(team: Team, alice: Stores) -> None:
     person = open_stores(team, "person")
     assert ask_to_interrupt(person, a_message(person))
-    successor = stores_of(team, alice.roster.restart("alice"))
-    assert not take_orders(successor)
+    assert taken(stores_of(team, alice.roster.restart("alice"))) == []
 
 
-def test_an_order_to_compact_says_what_to_keep_and_is_followed_once(team: Team, alice: Stores) -> None:
-    person = open_stores(team, "person")
+def test_each_order_is_followed_with_what_it_says(team: Team, alice: Stores) -> None:
+    person, done = open_stores(team, "person"), list[str]()
+    ask_to_stop(person, ME)
+    assert ask_to_interrupt(person, a_message(person))
     assert ask_to_compact(person, "alice", "open questions")
-    done: list[str] = []
     for _ in range(2):
-        follow(take_orders(alice), interrupt=lambda: done.append("interrupt"), compact=done.append)
-    assert done == ["open questions"]
-
-
-def test_a_member_compacts_nobody_else(team: Team, alice: Stores) -> None:
-    assert ask_to_compact(stores_of(team, comes_alive(team, "bob")), "alice", "")
-    assert take_orders(alice) == []
+        follow(take_orders(alice), stop=done.append, interrupt=lambda: done.append("!"), compact=done.append)
+    assert sorted(done) == ["!", "open questions", "person asked it to stop"]
 
 
 def test_where_no_process_is_there_is_nothing_to_interrupt(team: Team) -> None:

@@ -1,4 +1,4 @@
-"""The plan gate, reviews, shutdowns and terms."""
+"""The plan gate, reviews, orders and terms."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from coordination.protocols import (
     Kind,
     TermOver,
     lead_term,
+    order_refusal,
     plan_state,
     review_refusal,
-    shutdown_refusal,
     term_to_write,
 )
 from coordination.records import Decision, Lease, Plan, PlanState, Request, Status, Task, Verdict
@@ -38,7 +38,6 @@ TASK = Task(
     lease=Lease(holder="alice~2", token=5),
     plan=PLAN,
 )
-SHUTDOWN = Request(id="req_00000002", kind="shutdown", asker="lead~3", subject="alice~2", reviewer="alice~2")
 
 
 @dataclass(frozen=True)
@@ -153,39 +152,17 @@ def test_what_is_no_plan_of_the_task_is_refused(other: dict[str, object]) -> Non
     assert review_refusal(question(**other), TASK) == "req_00000001 is not a plan for task_00000001"
 
 
-# shutdowns
+# orders
 
 
-def test_a_genuine_shutdown_is_obeyed() -> None:
-    assert shutdown_refusal(Answered(SHUTDOWN), me="alice~2", present_term=3) is None
-    by_person = msgspec.structs.replace(SHUTDOWN, asker="person")
-    assert shutdown_refusal(Answered(by_person), me="alice~2", present_term=3) is None
+@pytest.mark.parametrize("asker", ["person", "lead~3"])
+def test_the_person_and_the_present_lead_give_orders(asker: str) -> None:
+    assert order_refusal(question(asker=asker), present_term=3) is None
 
 
-@pytest.mark.parametrize(
-    ("forged", "why"),
-    [
-        ({"kind": "plan"}, "not a shutdown of alice~2"),
-        ({"subject": "bob~2"}, "not a shutdown of alice~2"),
-        ({"subject": "alice~1"}, "not a shutdown of alice~2"),
-        ({"asker": "bob~4"}, "asked by bob~4"),
-        ({"asker": "lead~2"}, "asked by lead~2"),
-        ({"asker": "lead"}, "asked by lead,"),
-        ({"asker": "person~host"}, "asked by person~host"),
-    ],
-)
-def test_a_forged_shutdown_is_ignored(forged: dict[str, object], why: str) -> None:  # T33
-    asked = Answered(msgspec.structs.replace(SHUTDOWN, **forged))
-    assert why in (shutdown_refusal(asked, me="alice~2", present_term=3) or "")
-
-
-def test_mail_about_a_shutdown_that_nobody_asked_for_is_ignored() -> None:
-    assert shutdown_refusal(None, me="alice~2", present_term=3) == "there is no such request"
-
-
-def test_a_replayed_shutdown_is_ignored() -> None:  # T33
-    done = Answered(SHUTDOWN, answer(Verdict.APPROVE, "alice~2"))
-    assert "already answered" in (shutdown_refusal(done, me="alice~2", present_term=3) or "")
+@pytest.mark.parametrize("asker", ["bob~4", "lead~2", "lead~4", "lead", "person~host", "Person", ""])
+def test_nobody_else_gives_orders(asker: str) -> None:  # T33
+    assert f"asked by {asker}, not by" in (order_refusal(question(asker=asker), present_term=3) or "")
 
 
 # terms

@@ -12,7 +12,7 @@ from coordination import layout
 from coordination.errors import InvalidRecord
 from coordination.files import StateDirectory
 from coordination.numbered_log import pretty, seal
-from coordination.protocols import TermOver, plan_state, review_refusal, shutdown_refusal
+from coordination.protocols import TermOver, plan_state, review_refusal
 from coordination.records import Lease, Plan, PlanState, Request, Status, Task, Verdict
 from coordination.requests import AlreadyDecided, Requests, UnknownRequest
 from coordination.roster import Roster
@@ -155,14 +155,6 @@ def test_a_shutdown_of_alice_that_bob_answers_stays_pending(team: Team, lead: Re
     with pytest.raises(InvalidRecord, match="bob~3 may not decide it, alice~2 may"):
         Requests(team, "bob~3").decide(asked.id, Verdict.APPROVE)
     assert lead.get(asked.id).answer is None
-
-
-def test_a_genuine_shutdown_is_obeyed_once(team: Team, lead: Requests) -> None:  # T33
-    asked = lead.ask("shutdown", "alice~2", reviewer="alice~2")
-    alice = Requests(team, "alice~2")
-    assert shutdown_refusal(alice.get(asked.id), me="alice~2", present_term=1) is None
-    alice.decide(asked.id, Verdict.APPROVE)
-    assert shutdown_refusal(alice.get(asked.id), me="alice~2", present_term=1)
 
 
 def test_a_plan_for_the_person_is_not_decided_by_the_lead(alice: Requests, lead: Requests) -> None:

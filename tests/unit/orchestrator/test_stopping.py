@@ -79,11 +79,15 @@ def test_without_an_open_run_there_is_nothing_to_end(person: Stores) -> None:
     assert stop_team(person, patience_seconds=1) == "the team is stopped; no run is open"
 
 
-def test_a_lead_on_another_machine_is_named_and_left_alone(team: Team, person: Stores) -> None:
+def test_a_lead_that_no_signal_reaches_is_asked_and_named_and_the_run_stays_open(
+    team: Team, person: Stores
+) -> None:
     lead = leads(team, elsewhere())
     run = lead.runs.open("Fix it", base="0" * 40)
-    with pytest.raises(UsageError, match="runs on far \\(process 4711\\); stop it there"):
+    with pytest.raises(UsageError, match="the lead on far \\(process 4711\\) was asked, but does not stop"):
         stop_team(person, patience_seconds=1)
+    (asked,) = person.requests.open()
+    assert (asked.question.kind, asked.question.reviewer) == (Kind.SHUTDOWN, "lead~1")
     assert person.runs.get(run.id).state == "open"
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination import layout
+from coordination.orders import ask_to_stop
 from coordination.protocols import Kind
 from coordination.records import Member, MemberState
 from coordination.sweep import Sweep
 from orchestrator.launchers.local import LocalLauncher
-from orchestrator.stopping import ask_to_stop
 from orchestrator.supervisor import StartFailed, Supervisor
 from tests.support.clock import FakeClock
 from tests.support.launcher import FakeLauncher
@@ -283,6 +283,6 @@ def test_who_was_asked_to_leave_is_not_started_again(
     dies(launcher, lead)
     member = lead.roster.member("alice")
     assert member
-    ask_to_stop(lead, member)
+    ask_to_stop(lead, member.bearer)
     persistent.look()
     assert len(launcher.orders) == 1
