@@ -10,7 +10,7 @@ from agent_worker.briefing import briefing
 from agent_worker.while_kept import while_kept
 from coordination.errors import TeamError
 from coordination.liveness import LOOKS_PER_TTL
-from coordination.mail.lines import BRANCH_MOVED, UNDELIVERABLE
+from coordination.mail.lines import BRANCH_MOVED, NO_ANSWER, UNDELIVERABLE
 from coordination.records import MemberState, PlanState, Status
 from coordination.tasks.rules import InvalidTransition, StaleToken
 from coordination.usage import Usage
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from harness.tool import Effect
     from workspace.desk import Desk, Proof
 
-NO_ANSWER_NEEDED = TOLD_BY_HOST | {UNDELIVERABLE, BRANCH_MOVED}  # types of mail that nobody wrote
+ANSWERS_NOTHING = TOLD_BY_HOST | {UNDELIVERABLE, BRANCH_MOVED}  # types of mail that nobody wrote
+NO_ANSWER_NEEDED = ANSWERS_NOTHING | {NO_ANSWER}
 
 MERGE_LOOK_SECONDS = 0.1
 MERGE_PATIENCE_SECONDS = 5.0  # for the work of blockers to reach the run's branch; else it is merged in

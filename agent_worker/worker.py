@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from agent_worker.assignment import NO_ANSWER_NEEDED
+from agent_worker.assignment import ANSWERS_NOTHING
 from agent_worker.briefing import PLAN_VOID, not_completed, plan_decided
 from agent_worker.waiting import answer_of, asks_for_an_answer, awaits_decision
 from coordination.errors import TeamError, first_of
@@ -131,6 +131,7 @@ class Worker:
             seen = self._pulse.count
             if await self._answer_mail() or await self._work_next():
                 self._is_idle, self._vetoes = False, 0
+                await self._asking.settle_up()
             elif not await self._kept_busy():
                 await self._idle(seen)
 
@@ -190,18 +191,16 @@ class Worker:
             while not self._lookout.shutdown.asked:
                 await self._pulse.wait(self._pulse.count, self._lookout.interval)
 
-    # one task
-
     async def _work(self, task: Task) -> None:
         """Turn after turn until the task is no longer this teammate's to work on."""
         incoming = await self._first_words(task)
         while not self._lookout.shutdown.asked:
             outcome = await self._agent.run(incoming)
             text = await self._go_on(outcome)
+            self._asking.of = ""
             if not text:
                 break
             incoming = [Incoming(text=text, kind="event")]
-            self._asking.of = ""
         if not self._lookout.shutdown.asked:
             await self._assignment.leave()
 
@@ -271,7 +270,7 @@ class Worker:
 
     async def _until_answered(self) -> bool:
         """Mail has come that may answer the question; False when none came, or none can."""
-        has_answer = partial(self._inbox.has_new, besides=NO_ANSWER_NEEDED)
+        has_answer = partial(self._inbox.has_new, besides=ANSWERS_NOTHING)
 
         async def is_over() -> bool:
             return await has_answer() or not await self._asking.may_be_answered()
@@ -286,7 +285,7 @@ class Worker:
         return await self._wait(f"the end of {', '.join(self._background.running)}", self._has_news)
 
     async def _has_news(self) -> bool:
-        return self._background.has_news or await self._inbox.has_new(besides=NO_ANSWER_NEEDED)
+        return self._background.has_news or await self._inbox.has_new(besides=ANSWERS_NOTHING)
 
     async def _wait(self, for_what: str, is_there: Callable[[], Awaitable[bool]]) -> bool:
         """Wait without a model call, as the roster then says; False when the process has to end before."""

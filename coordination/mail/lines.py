@@ -22,6 +22,7 @@ PERSON_SOURCE = re.compile(r"person~[A-Za-z0-9._-]{1,128}")
 ONE_CALL = re.compile(r"person~.+-[0-9a-f]{12}")  # written by one call of a command
 UNDELIVERABLE = "undeliverable"  # type of the message that brings back what could not be delivered
 BRANCH_MOVED = "branch_moved"  # type of the message that tells what a merge changed
+NO_ANSWER = "no_answer"  # type of the message that tells a teammate to wait no longer
 LINE_BYTES = 1 << 20  # the longest line that is sent and read
 
 

@@ -57,13 +57,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 # two hosts (coordination/mounts, profile, handshake, joining), and who has joined (orchestrator/inspection).
 # What the system refuses is told in words by every verb, and what verbs find where nothing is to be found.
 # What a person changes of a proposed team before it starts (orchestrator/lead/terms).
-# Whom a teammate waits for that it asked, and who would wait in a circle (agent_worker/asking).
+# Whom a teammate waits for that it asked, who would wait in a circle, and who waits for nothing more
+# (agent_worker/asking).
 # A line that is typed at a terminal which only shows characters (orchestrator/terminal/typed_line).
 PACKAGES = {
     "coordination": 9815,
     "harness": 18200,
     "workspace": 5100,
-    "agent_worker": 2250,
+    "agent_worker": 2260,
     "orchestrator": 11285,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on

@@ -48,6 +48,29 @@ ANSWERED_AT_ONCE = """
 """
 
 
+LEFT_UNANSWERED = """
+  - when: {system: role=lead, tools_called: ^$}
+    call: {create_task: {subject: paint, description: Paint it., checks: [any]}}
+  - when: {system: role=lead, last_result: 'created (?P<task>task_\\w+)'}
+    call:
+      - spawn_teammate: {name: helper}
+      - spawn_teammate: {name: painter, task_id: '${task}'}
+  - when: {system: name=painter, tools_called: ^$}
+    call: {send_message: {to: helper, content: 'which colour?'}}
+  - when: {system: name=painter, last_user: type="no_answer"}
+    call: {complete_task: {summary: painted in any}}
+  - when: {system: name=helper, last_user: which colour}
+    say: Blue, I should think.
+  - say: Good.
+"""
+
+
+def test_who_asks_somebody_idle_goes_on_when_its_turn_ends_without_an_answer(staged: Stages) -> None:
+    stage = staged(LEFT_UNANSWERED)
+    ended = stage.start("run", "paint", "--yes", "--json").end()
+    assert ended.code == 0, ended  # long before anybody's patience for an answer is over
+
+
 def test_an_answer_that_came_within_its_turn_is_not_waited_for_again_and_the_lead_hears_of_the_end_once(
     staged: Stages,
 ) -> None:

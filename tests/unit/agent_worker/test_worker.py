@@ -8,6 +8,8 @@ import anyio
 import pytest
 
 from agent_worker.waiting import answer_of
+from coordination import layout
+from coordination.mail.lines import NO_ANSWER
 from coordination.records import Run, Status
 from tests.support.model import FakeModel, calls, says
 from tests.support.people import comes_alive, stores_of
@@ -114,6 +116,39 @@ async def test_who_asks_a_teammate_is_shown_to_wait_for_it_and_goes_on_with_the_
     assert len(model.requests) == 3
     assert "Blue." in str(model.requests[2].messages[-1])
     assert waiting_on(lead) is None
+
+
+async def test_who_is_asked_may_leave_it_unanswered_and_nobody_waits_any_more(
+    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+) -> None:
+    bob = stores_of(team, comes_alive(team, "bob"))
+    puts_up(lead, run, "Paint")
+    model = thinks(alice, asks("bob"), says("I wait."), calls("complete_task", summary="done"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(alice.worker._work_next)
+        await waits(lead, alice, "an answer of bob")
+        bob.outbox.send("alice", "bob is done with it", type=NO_ANSWER)
+        alice.worker._pulse.ring()
+    assert 'type="no_answer"' in str(model.requests[2].messages[-1])
+    assert not await alice.worker._answer_mail()
+
+
+@pytest.mark.parametrize(
+    "replies", [[says("Blue.")], [asks("bob"), says("Blue.")], [asks("carol"), says("Soon.")]]
+)
+async def test_a_teammate_is_told_that_its_question_was_left_but_not_while_an_answer_may_come(
+    team: Team, alice: TeammateUnderTest, replies: list[Reply]
+) -> None:
+    bob = stores_of(team, comes_alive(team, "bob"))
+    comes_alive(team, "carol")
+    bob.outbox.send("alice", "Which colour?")
+    thinks(alice, *replies)
+    assert await alice.worker._answer_mail()
+    await alice.worker._asking.settle_up()
+    await alice.worker._asking.settle_up()
+    path = team.root / layout.sent("bob", "alice~2")
+    told = path.read_text(encoding="utf-8").count(NO_ANSWER) if path.exists() else 0
+    assert told == (1 if len(replies) == 1 else 0)
 
 
 async def test_who_is_asked_may_leave_and_nobody_waits_any_more(
