@@ -15,6 +15,8 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.patch_stdout import patch_stdout
 
+from orchestrator.interactive.drawing import Reflowed
+from orchestrator.terminal.plain import breaks_lines_anew
 from orchestrator.terminal.typed_line import TypedLine
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ class TerminalLines:
             key_bindings=self._keys(),
             bottom_toolbar=lambda: self._status,
         )
+        if breaks_lines_anew():
+            self._session.app.renderer = Reflowed.instead_of(self._session.app.renderer)
 
     def shown(self) -> AbstractContextManager[None]:
         return _patched()

@@ -12,6 +12,12 @@ def is_plain() -> bool:
     return os.environ.get("TERM", "").lower() in PLAIN
 
 
+def breaks_lines_anew() -> bool:
+    """True for a terminal whose long lines take more rows when it becomes narrower; few cut them off."""
+    cuts = os.environ.get("XTERM_VERSION") or os.environ.get("TERM", "").startswith(("linux", "rxvt"))
+    return not cuts
+
+
 def is_colorless() -> bool:
     """True where no colors are wanted, or none can be shown."""
     return bool(os.environ.get("NO_COLOR")) or is_plain()

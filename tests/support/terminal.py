@@ -32,6 +32,21 @@ class _Screen(pyte.HistoryScreen):
 
     answer: Callable[[str], None]
 
+    def becomes(self, columns: int) -> None:
+        """What is too long for a line from now on goes on below it, as terminals do."""
+        rows: list[dict[int, pyte.screens.Char]] = []
+        for y in range(self.lines):
+            cells = {x: cell for x, cell in self.buffer[y].items() if x < self.columns and cell.data != " "}
+            if y == self.cursor.y:
+                cursor = len(rows) + self.cursor.x // columns, self.cursor.x % columns
+            begins = range(0, max(cells, default=0) + 1, columns)
+            rows += [{x - at: cells[x] for x in cells if at <= x < at + columns} for at in begins]
+        self.resize(columns=columns)
+        for y, row in enumerate(rows[: self.lines]):
+            self.buffer[y].clear()
+            self.buffer[y].update(row)
+        self.cursor.y, self.cursor.x = cursor
+
     def write_process_input(self, data: str) -> None:
         self.answer(data)
 
@@ -88,7 +103,7 @@ class Terminal:
     def becomes(self, columns: int) -> None:
         """The window is as wide as that from now on."""
         with self._lock:
-            self._screen.resize(columns=columns)
+            self._screen.becomes(columns)
         self._resize(columns)
         self.process.send_signal(signal.SIGWINCH)
 
