@@ -35,6 +35,7 @@ class PtyCommand:
         )
         os.close(slave)
         self._shown = ""
+        self._seen = 0  # so much of it was waited for
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
@@ -57,12 +58,13 @@ class PtyCommand:
     def types(self, text: str) -> None:
         os.write(self._master, text.encode())
 
-    def wait(self, text: str, times: int = 1) -> None:
-        """Until the terminal has shown the text so often."""
+    def wait(self, text: str) -> None:
+        """Until the terminal has shown the text, behind what was waited for before."""
         clock, deadline = SystemClock(), SystemClock().monotonic() + PATIENCE_SECONDS
-        while self._shown.count(text) < times:
+        while (found := self._shown.find(text, self._seen)) < 0:
             assert clock.monotonic() < deadline, f"{text!r} was not shown; there is {self._shown[-3000:]}"
             clock.sleep(0.03)
+        self._seen = found + len(text)
 
     def end(self) -> int:
         """Wait for its end; the exit code."""
