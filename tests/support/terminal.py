@@ -125,11 +125,13 @@ class Terminal:
     def sees(self, pattern: str) -> re.Match[str]:
         """Wait until the pattern can be seen."""
         clock, deadline = SystemClock(), SystemClock().monotonic() + PATIENCE_SECONDS
-        while not (found := re.search(pattern, self.text)):
+        while True:
+            is_running = self._reader.is_alive()  # what it showed at its end is looked at as well
+            if found := re.search(pattern, self.text):
+                return found
             assert clock.monotonic() < deadline, f"{pattern!r} was not seen on:\n{self.text}"
-            assert self._reader.is_alive(), f"ended without {pattern!r}: {self.text}"
+            assert is_running, f"ended without {pattern!r}: {self.text}"
             clock.sleep(0.05)
-        return found
 
     def end(self) -> int:
         """The exit code, once it has ended."""
