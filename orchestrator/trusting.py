@@ -14,6 +14,7 @@ from harness.trust.effects import difference, effects
 from harness.trust.records import NotTrusted, Place, TrustRecords
 from harness.trust.repository_files import RepositoryFiles
 from orchestrator.terminal.confirmation import YES
+from orchestrator.terminal.plain import echo, one_line
 from workspace.git import Git
 from workspace.git_directory import NotARepository
 
@@ -49,7 +50,7 @@ def seen_catalogs(place: Place, settings: Settings, *, may_ask: bool = False) ->
     if why := unseen(place, catalogs.files):
         if not may_ask:
             raise why
-        click.echo(shown(catalogs.files, TrustRecords().seen(place), most=SHOWN_LINES))
+        echo(shown(catalogs.files, TrustRecords().seen(place), most=SHOWN_LINES))
         if not agreed():
             raise why
         trust(place, catalogs.files)
@@ -97,12 +98,8 @@ def shown(files: RepositoryFiles, before: RepositoryFiles | None, *, most: int |
 
 
 def _first(lines: Sequence[str], most: int | None) -> str:
-    """So many of the lines, without anything that would steer a terminal."""
+    """So many of the lines."""
     shown_lines = lines[:most]
     left = len(lines) - len(shown_lines)
     rest = [f"  … and {left} lines more, which `leadhand trust` shows"] if left else []
-    return "\n".join(_printable(line) for line in [*shown_lines, *rest])
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "�" for letter in text.expandtabs())
+    return "\n".join(map(one_line, [*shown_lines, *rest]))

@@ -10,6 +10,7 @@ from coordination.errors import UsageError
 from coordination.protocols import LEAD
 from coordination.records import MemberState
 from orchestrator.cli.shared import persons_stores, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +37,7 @@ def send(*, name: str, text: str, interrupt: bool, team_directory: Path | None) 
     done = ", whose running tool is interrupted" if interrupt and ask_to_interrupt(stores, message) else ""
     is_read_later = message.to == LEAD and not stores.leadership.is_led()
     later = "; nobody leads now: the next `leadhand run` or `resume` reads it" if is_read_later else ""
-    click.echo(f"written to {message.to}{done} ({message.id}){later}")
+    echo(f"written to {message.to}{done} ({message.id}){later}")
 
 
 @click.command()
@@ -58,7 +59,7 @@ def compact(*, name: str, focus: str, team_directory: Path | None) -> None:
         living = [each.name for each in stores.roster.all() if each.state is MemberState.ALIVE]
         runs = f"running teammates are {', '.join(living)}" if living else "no teammate runs"
         raise UsageError(detail=f"{name} is not running; {runs}")
-    click.echo(f"{name} sums up its conversation before its next model call")
+    echo(f"{name} sums up its conversation before its next model call")
 
 
 @click.command()
@@ -70,18 +71,18 @@ def stop(*, name: str | None, team_directory: Path | None) -> int:
     if name is None:
         from orchestrator.stopping import stop_team
 
-        click.echo(stop_team(stores, patience_seconds=STOP_SECONDS))
+        echo(stop_team(stores, patience_seconds=STOP_SECONDS))
         return 0
     member = stores.roster.member(name)
     if member is None:
         known = ", ".join(stores.roster.names()) or "none"
         raise UsageError(detail=f"there is no member {name}; known are {known}")
     if member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
-        click.echo(f"{name} is already gone")
+        echo(f"{name} is already gone")
         return 0
     from orchestrator.stopping import MEMBER_SECONDS, stop_member
 
-    click.echo(stop_member(stores, member, patience_seconds=MEMBER_SECONDS))
+    echo(stop_member(stores, member, patience_seconds=MEMBER_SECONDS))
     return 0
 
 
@@ -93,7 +94,7 @@ def pause(*, team_directory: Path | None) -> None:
     done = stores.pauses.say(paused=True)
     stores.events.record("paused")
     rests = "the team rests; `leadhand continue` lets it go on" if done else "the team rests already"
-    click.echo(rests if stores.runs.open_run() else f"{rests} (no run is open: the next one begins at rest)")
+    echo(rests if stores.runs.open_run() else f"{rests} (no run is open: the next one begins at rest)")
 
 
 @click.command("continue")
@@ -103,4 +104,4 @@ def continue_(*, team_directory: Path | None) -> None:
     stores = persons_stores(team_directory)
     done = stores.pauses.say(paused=False)
     stores.events.record("continued")
-    click.echo("the team goes on" if done else "the team was not paused")
+    echo("the team goes on" if done else "the team was not paused")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,8 +45,8 @@ def tail(context: click.Context, job_id: str, *, lines: int, team_directory: Pat
 
     stores = persons_stores(team_directory or context.obj)
     job = stores.jobs.get(job_id)
-    click.echo(tail_of(stores.team.directory, job, lines=lines))
-    click.echo(f"[{job.id}: {standing(job)}]", err=True)
+    echo(tail_of(stores.team.directory, job, lines=lines))
+    echo(f"[{job.id}: {standing(job)}]", err=True)
 
 
 @background.command()
@@ -57,4 +58,4 @@ def kill(context: click.Context, job_id: str, *, team_directory: Path | None) ->
     from orchestrator.stopping import end_job
 
     stores = persons_stores(team_directory or context.obj)
-    click.echo(end_job(stores, stores.jobs.get(job_id)))
+    echo(end_job(stores, stores.jobs.get(job_id)))

@@ -10,6 +10,7 @@ from coordination.errors import UsageError
 from coordination.records import Status, Task
 from coordination.tasks.drafts import TaskDraft
 from orchestrator.cli.shared import persons_stores, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +80,7 @@ def cancel_task(context: click.Context, *, task_id: str, why: str, team_director
     task = stores.tasks.cancel(task_id, why)
     stores.tasks.refresh_views()
     waiting = ", ".join(other.id for other in _waiting_for(stores, task_id))
-    click.echo(f"cancelled {task.id}: {task.subject}" + (f"; never ready now: {waiting}" if waiting else ""))
+    echo(f"cancelled {task.id}: {task.subject}" + (f"; never ready now: {waiting}" if waiting else ""))
 
 
 @click.command("redo")
@@ -145,7 +146,7 @@ def _open_again(stores: Stores, run: Run) -> None:
         raise UsageError(detail=f"{run.id} is {run.state}; start a new run with `leadhand run GOAL`")
     if present is None:
         stores.runs.update(run.id, state="open")
-        click.echo(f"{run.id} is open again; go on with `leadhand resume`")
+        echo(f"{run.id} is open again; go on with `leadhand resume`")
 
 
 def _publish(stores: Stores, tasks: list[Task]) -> None:
@@ -153,4 +154,4 @@ def _publish(stores: Stores, tasks: list[Task]) -> None:
     stores.tasks.refresh_views()
     for task in tasks:
         again = f" (again {task.redo_of})" if task.redo_of else ""
-        click.echo(f"added {task.id}: {task.subject}{again}")
+        echo(f"added {task.id}: {task.subject}{again}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def cron(context: click.Context, *, as_json: bool, team_directory: Path | None) 
         lambda: "\n".join(one_line(entry, now) for entry in entries) or "nothing is scheduled",
     )
     for entry, why in schedule.problems.items():
-        click.echo(f"{entry} cannot be read: {why}", err=True)
+        echo(f"{entry} cannot be read: {why}", err=True)
 
 
 @cron.command()
@@ -76,7 +77,7 @@ def add(  # noqa: PLR0913 - one parameter per option of the command
     )
     schedule = persons_stores(team_directory or context.obj).schedule
     entry, first = add_entry(schedule, prompt, wish, rank=Rank.REQUEST, made_in="the command line")
-    click.echo(f"scheduled {entry.id}; it fires next at {shown(first, entry.zone)}, while a lead runs")
+    echo(f"scheduled {entry.id}; it fires next at {shown(first, entry.zone)}, while a lead runs")
 
 
 @cron.command("next")
@@ -97,7 +98,7 @@ def next_times(
     after = point(start, time_zone) if start else SystemClock().now()
     times = islice(fire_times(expression, time_zone, after), count)
     shown = [time.astimezone(zone(time_zone)).isoformat() for time in times]
-    click.echo(json.dumps(shown) if as_json else "\n".join(shown))
+    echo(json.dumps(shown) if as_json else "\n".join(shown))
 
 
 @cron.command()
@@ -109,4 +110,4 @@ def cancel(context: click.Context, *, entry: str, team_directory: Path | None) -
     from coordination.schedule_rules import EntryState
 
     schedule = persons_stores(team_directory or context.obj).schedule
-    click.echo(f"{schedule.end(entry, EntryState.CANCELLED).id} is cancelled")
+    echo(f"{schedule.end(entry, EntryState.CANCELLED).id} is cancelled")

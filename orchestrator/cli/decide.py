@@ -11,6 +11,7 @@ from coordination.errors import UsageError
 from coordination.protocols import Kind
 from coordination.records import Verdict
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,9 +93,7 @@ def _follow(team_directory: Path | None, *, as_json: bool) -> int:
 def forget(context: click.Context, *, request_id: str, team_directory: Path | None) -> None:
     """Take back an answer that stands; the next like call is asked about again."""
     answer = _side(team_directory or context.obj).answers.forget(request_id)
-    click.echo(
-        f"forgotten: {answer.tool} is {'asked about' if answer.allow else 'no longer denied'} from now on"
-    )
+    echo(f"forgotten: {answer.tool} is {'asked about' if answer.allow else 'no longer denied'} from now on")
 
 
 @click.command()
@@ -110,7 +109,7 @@ def approve(*, request_id: str, for_team: bool, always: bool, team_directory: Pa
         raise UsageError(detail="say either --for-team or --always")
     scope = Scope.ALWAYS if always else Scope.TEAM if for_team else Scope.ONCE
     question = _side(team_directory).decide(request_id, Verdict.APPROVE, scope=scope)
-    click.echo(f"approved: {question.kind} of {question.asker.partition('~')[0]} for {question.subject}")
+    echo(f"approved: {question.kind} of {question.asker.partition('~')[0]} for {question.subject}")
 
 
 @click.command()
@@ -120,9 +119,9 @@ def approve(*, request_id: str, for_team: bool, always: bool, team_directory: Pa
 def deny(*, request_id: str, reason: str, team_directory: Path | None) -> None:
     """Say no: a plan goes back to its author; a call is denied to the whole team from now on."""
     question = _side(team_directory).decide(request_id, Verdict.DENY, reason=reason)
-    click.echo(f"denied: {question.kind} of {question.asker.partition('~')[0]} for {question.subject}")
+    echo(f"denied: {question.kind} of {question.asker.partition('~')[0]} for {question.subject}")
     if question.kind == Kind.PERMISSION:
-        click.echo(f"the team's later runs too; `leadhand approvals forget {request_id}` takes it back")
+        echo(f"the team's later runs too; `leadhand approvals forget {request_id}` takes it back")
 
 
 def _side(team_directory: Path | None) -> Approvals:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from orchestrator.terminal.plain import echo
+
 
 @click.command()
 @click.option("--clean", "remove", is_flag=True, help="Remove the directories of earlier demos here.")
@@ -15,6 +17,6 @@ def demo(*, remove: bool) -> int:
 
     if remove:
         removed = [f"removed {place}" for place in clean(Path.cwd())]
-        click.echo("\n".join(removed) or f"there is no demo in {Path.cwd()}")
+        echo("\n".join(removed) or f"there is no demo in {Path.cwd()}")
         return 0
     return run_demo(Path.cwd())

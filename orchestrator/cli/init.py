@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.shared import json_option, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from coordination.team_root import Team
@@ -32,8 +33,8 @@ def init(*, yes: bool, as_json: bool, team_directory: Path | None) -> None:
     proposed = first_settings(git.place.tree)
     is_there = (team.root / "leadhand.yaml").exists()
     if not as_json:
-        click.echo(f"team directory {team.root} for the repository {git.place.tree}")
-        click.echo(_proposal(proposed, is_there=is_there))
+        echo(f"team directory {team.root} for the repository {git.place.tree}")
+        echo(_proposal(proposed, is_there=is_there))
     wanted = bool(proposed.settings) and not is_there
     written = wanted and (yes or (not as_json and _agreed())) and write_settings(team.root, proposed)
     why = _trust(team, written=written)

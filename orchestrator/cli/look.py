@@ -13,6 +13,7 @@ from coordination.protocols import LEAD, PERSON
 from coordination.records import BY_HAND, Message
 from orchestrator.cli.board import add_task, cancel_task, redo_task
 from orchestrator.cli.shared import fitted, json_option, persons_stores, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +173,7 @@ def _received(stores: Stores, name: str) -> list[dict[str, Any]]:
         try:
             messages += _messages(path, directory.read_patiently(path))
         except (NotRegularFile, StateUnreadable) as error:
-            click.echo(f"leadhand: {error}", err=True)
+            echo(f"leadhand: {error}", err=True)
     return messages
 
 
@@ -186,7 +187,7 @@ def _messages(path: str, data: bytes) -> list[dict[str, Any]]:
         except (msgspec.DecodeError, UnicodeDecodeError, InvalidRecord):
             bad += 1
     if bad:
-        click.echo(f"leadhand: {bad} lines of {path} are no messages and were passed over", err=True)
+        echo(f"leadhand: {bad} lines of {path} are no messages and were passed over", err=True)
     return messages
 
 
@@ -255,4 +256,4 @@ def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
 
 
 def _show_lines(lines: list[str], *, whole: bool) -> None:
-    click.echo("\n".join(lines if whole else lines[-LAST_LINES:]) or "the log is empty")
+    echo("\n".join(lines if whole else lines[-LAST_LINES:]) or "the log is empty")

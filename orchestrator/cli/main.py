@@ -17,7 +17,7 @@ import click
 import platformdirs
 
 from coordination.errors import NO_ROOM, TeamError, cause_of, refusal_of
-from orchestrator.terminal.plain import is_colorless
+from orchestrator.terminal.plain import echo, is_colorless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -145,15 +145,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         error.show()
         status = error.exit_code
     except TeamError as error:
-        click.echo(f"leadhand: {error}", err=True)
+        echo(f"leadhand: {error}", err=True)
         status = getattr(error, "exit_code", USAGE)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("leadhand: interrupted", err=True)
+        echo("leadhand: interrupted", err=True)
         status = INTERRUPTED
     except OSError as error:
         status = _say_refused(error)
     except Exception:  # noqa: BLE001 - the border of the process: recorded, never hidden
-        click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
+        echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
         status = FAILED
     sys.exit(status)
 
@@ -174,13 +174,13 @@ def _say_refused(error: OSError) -> int:
     Any other such error is one of ours.
     """
     if refusal := refusal_of(error):
-        click.echo(f"leadhand: {refusal}", err=True)
+        echo(f"leadhand: {refusal}", err=True)
         return USAGE
     if error.errno not in NO_ROOM:
-        click.echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
+        echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
         return FAILED
     _drop_output()
-    click.echo(f"leadhand: the output cannot be written ({cause_of(error)}); write it elsewhere", err=True)
+    echo(f"leadhand: the output cannot be written ({cause_of(error)}); write it elsewhere", err=True)
     return FAILED
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.shared import config_option, json_option, place_of, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from orchestrator.inspection.mcp_look import Look
@@ -62,13 +63,13 @@ def accept(places: tuple[Path | None, tuple[str, ...]], *, name: str, yes: bool)
     _refuse_unseen(look)
     found = changes_of(look, team, name, accept=False)
     if not found:
-        click.echo(f"the tools of {name} say what was accepted")
+        echo(f"the tools of {name} say what was accepted")
         return
     for change in found:
-        click.echo(f"{name}/{change.tool}:\n{_printable(change.difference)}\n")
+        echo(f"{name}/{change.tool}:\n{change.difference}\n")
     if yes or click.confirm("accept all of this?", default=False):
         accepted = changes_of(look, team, name, accept=True)
-        click.echo(f"accepted: {', '.join(change.tool for change in accepted)}")
+        echo(f"accepted: {', '.join(change.tool for change in accepted)}")
 
 
 def _look(team_directory: Path | None, mcp_config: tuple[str, ...]) -> Look:
@@ -118,9 +119,4 @@ def _lines(row: dict[str, Any]) -> list[str]:
     if row.get("connecting") and "server" not in row:
         lines.append(f"    an agent that connects it: {row['connecting']}")
     lines += [f"    {note}" for note in [*row["notes"], *row.get("not_offered", [])]]
-    return [_printable(line) for line in (*lines, *([f"    {row['why']}"] if "why" in row else []))]
-
-
-def _printable(text: str) -> str:
-    """A server wrote some of it: no escape sequence gets to the terminal."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
+    return [*lines, *([f"    {row['why']}"] if "why" in row else [])]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +65,7 @@ def forget(team_directory: Path | None, *, names: tuple[str, ...]) -> None:
     for record in [store.find(name) for name in names]:
         store.forget(record)
         stores.events.record("memory_forgotten", record=record.id)
-        click.echo(f"forgotten: {record.id}")
+        echo(f"forgotten: {record.id}")
 
 
 @memory.command()

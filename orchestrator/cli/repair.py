@@ -16,6 +16,7 @@ from orchestrator.cli.shared import (
     show,
     team_option,
 )
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +131,7 @@ def chaos(*, seed: int, minutes: float, as_json: bool) -> int:
 
     def say(line: str) -> None:
         if not as_json:
-            click.echo(line)
+            echo(line)
 
     counts = run_chaos(seed=seed, minutes=minutes, say=say)
     show(counts, as_json, lambda: _counted(counts))

@@ -14,6 +14,7 @@ from coordination.concealment import conceal
 from coordination.errors import UsageError
 from harness.roles.settings import MOST_WORKERS
 from orchestrator.cli.shared import config_option, json_option, persons_stores, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +114,7 @@ def _look_only(team_directory: Path | None, *, as_json: bool) -> None:
     from orchestrator.inspection.status import render, status
 
     if not as_json:
-        click.echo(render(status(persons_stores(team_directory))))
+        echo(render(status(persons_stores(team_directory))))
 
 
 @click.command()

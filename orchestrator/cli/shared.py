@@ -16,6 +16,7 @@ from coordination.protocols import PERSON
 from coordination.stores import Stores, open_stores
 from coordination.team_root import NoTeam, Team, find_root
 from orchestrator.lead.opening import find_team
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,4 +80,4 @@ def fitted(task: Task, row: Callable[[Task], str]) -> str:
 
 def show(data: Any, as_json: bool, text: Callable[[], str]) -> None:  # noqa: ANN401, FBT001 - raw JSON; a flag
     """Print the one or the other."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False) if as_json else text())
+    echo(json.dumps(data, indent=2, ensure_ascii=False) if as_json else text())

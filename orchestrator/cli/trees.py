@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,7 @@ def remove_worktree(
     if as_json or told:
         show(done, as_json, lambda: "\n".join(told))
     for row in unknown:
-        click.echo(f"leadhand: {row['why']}", err=True)
+        echo(f"leadhand: {row['why']}", err=True)
     if unknown:
         return USAGE
     return 0 if all(row["removed"] for row in done) else KEPT

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.shared import json_option, persons_stores, place_of, show, team_option
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +42,7 @@ def trust(*, yes: bool, key: str | None, as_json: bool, team_directory: Path | N
     before = TrustRecords().seen(place)
     is_known = not files.texts or (before is not None and before.digest == files.digest)
     if not as_json:
-        click.echo(trusting.shown(files, before))
+        echo(trusting.shown(files, before))
     asks = not is_known and not yes and not as_json and sys.stdin.isatty()
     if is_new := not is_known and (yes or (asks and trusting.agreed())):
         trusting.trust(place, files)

@@ -25,6 +25,7 @@ from orchestrator.demo.proof import missing
 from orchestrator.lead.opening import make_team
 from orchestrator.lead.options import RunOptions
 from orchestrator.lead.session import start_run
+from orchestrator.terminal.plain import echo
 from workspace.checks import Verifier, passed
 from workspace.sandbox.program import SandboxMissing, find_bubblewrap
 from workspace.sandbox.sandbox import BUBBLEWRAP, OFF
@@ -63,7 +64,8 @@ class Accident:
         if member and member.process:
             self.done = True
             os.kill(member.process.pid, signal.SIGKILL)
-            click.secho(f"         demo     kill -9 {VICTIM}, in the middle of its work", fg="red", bold=True)
+            told = f"         demo     kill -9 {VICTIM}, in the middle of its work"
+            echo(click.style(told, fg="red", bold=True))
 
 
 def make_repository(parent: Path) -> Path:
@@ -108,7 +110,7 @@ def run_demo(parent: Path) -> int:
         raise UsageError(detail=f"cannot write in {parent}; start the demo in a directory of yours")
     place = make_repository(parent)
     team, git = make_team(place, None)
-    click.secho(f"leadhand demo in {place}, with a scripted model: no key, no network\n", bold=True)
+    echo(click.style(f"leadhand demo in {place}, with a scripted model: no key, no network\n", bold=True))
     _say_tests("before", _is_green(team, git, "HEAD"))
     text = resources.files("orchestrator.demo").joinpath("playbook.yaml").read_text(encoding="utf-8")
     accident = Accident(team=team)
@@ -137,7 +139,7 @@ def _sandbox(place: Path) -> str:
     try:
         find_bubblewrap(place)
     except SandboxMissing as missing:
-        click.echo(f"{missing.why}: the demo's own commands run without a sandbox")
+        echo(f"{missing.why}: the demo's own commands run without a sandbox")
         return OFF
     return BUBBLEWRAP
 
@@ -161,7 +163,7 @@ def _judge(team: Team, git: Git, code: int) -> int:
     faults = missing(stores, run) + ([] if green else ["the tests on the run's branch are not green"])
     faults += [] if code == 0 else [f"the run ended with exit code {code}"]
     for fault in faults:
-        click.secho(f"did not happen: {fault}", fg="red")
+        echo(click.style(f"did not happen: {fault}", fg="red"))
     _show_ways(team.root, run.branch)
     return 1 if faults else 0
 
@@ -174,12 +176,12 @@ def _is_green(team: Team, git: Git, name: str) -> bool:
 
 def _say_tests(when: str, green: bool) -> None:  # noqa: FBT001 - what is said
     text = "all tests are green" if green else "some tests fail"
-    click.secho(f"{when}: {text}", fg="green" if green else "yellow", bold=True)
+    echo(click.style(f"{when}: {text}", fg="green" if green else "yellow", bold=True))
 
 
 def _show_ways(root: Path, branch: str) -> None:
     command = "leadhand" if shutil.which("leadhand") else str(Path(sys.executable).with_name("leadhand"))
-    click.echo(
+    echo(
         f"\nlook at it:\n"
         f"  cd {root}\n"
         f"  {command} status\n"

@@ -9,6 +9,7 @@ import click
 from anyio import to_thread
 
 from coordination.errors import TeamError
+from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,14 +41,14 @@ class Commands:
         try:
             verb, *arguments = shlex.split(line) or ["help"]
         except ValueError as error:
-            click.echo(f"leadhand: {error}")
+            echo(f"leadhand: {error}")
             return True
         if verb in LEAVE:
             return False
         if verb == "help":
-            click.echo("say what you want, or: " + " ".join(words(self.verbs)))
+            echo("say what you want, or: " + " ".join(words(self.verbs)))
         elif verb in NOT_INSIDE or verb not in self.verbs:
-            click.echo(f"leadhand: there is no /{verb} here; /help lists what there is")
+            echo(f"leadhand: there is no /{verb} here; /help lists what there is")
         else:
             await to_thread.run_sync(self._run, [verb, *arguments, *self._team])
         return True
@@ -56,8 +57,8 @@ class Commands:
         try:
             self._group.main(args=arguments, prog_name="leadhand", standalone_mode=False)
         except click.ClickException as error:
-            click.echo(f"leadhand: {error.format_message()}")
+            echo(f"leadhand: {error.format_message()}")
         except TeamError as error:
-            click.echo(f"leadhand: {error}")
+            echo(f"leadhand: {error}")
         except (click.exceptions.Exit, click.Abort):
             return

@@ -11,6 +11,7 @@ from coordination.errors import TeamError
 from coordination.records import Verdict
 from harness.permissions.answers import Scope
 from orchestrator.terminal.confirmation import YES
+from orchestrator.terminal.plain import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,14 +127,9 @@ def in_words(group: Group) -> str:
     about = f" for {first.task}" if first.task else ""
     asks = "plans" if group.is_plan else "asks to run"
     head = f"{first.id}: {', '.join(group.askers)} {asks} {first.subject}{about}"
-    lines = [_printable(line) for line in group.what.splitlines()]
+    lines = group.what.splitlines()
     if len(lines) > SHOWN_LINES:
         left = len(lines) - SHOWN_LINES
         lines = [*lines[:SHOWN_LINES], f"… {left} more lines: `leadhand approvals` shows all"]
-    why = [f"  why: {_printable(group.why)}"] if group.why else []
-    return "\n".join([_printable(head), *(f"    {line}" for line in lines), *why])
-
-
-def _printable(text: str) -> str:
-    """A model wrote it: no escape sequence gets to the terminal."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
+    why = [f"  why: {one_line(group.why)}"] if group.why else []
+    return "\n".join([one_line(head), *(f"    {line}" for line in lines), *why])

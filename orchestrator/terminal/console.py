@@ -14,7 +14,7 @@ import click
 
 from coordination.errors import NO_ROOM
 from coordination.events import EventTail
-from orchestrator.terminal.plain import is_colorless
+from orchestrator.terminal.plain import echo, harmless, is_colorless, one_line
 from orchestrator.terminal.typed_line import TypedLine
 
 if TYPE_CHECKING:
@@ -96,18 +96,19 @@ class Console:
 
     def _put(self, text: str, *, nl: bool = True) -> None:
         """A terminal, pipe or disk that takes no more ends no run: what happens is on disk as well."""
+        text = harmless(text)
         try:
             if self._answer:
                 has_colors = sys.stdout.isatty() and not is_colorless()
                 self._answer.above(text if has_colors else click.unstyle(text))
             else:
-                click.echo(text, nl=nl)
+                echo(text, nl=nl)
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if error.errno in NO_ROOM:
                 self.is_lossy = True
                 with suppress(OSError):
-                    click.echo(UNWRITTEN.format(why=error.strerror), err=True)
+                    echo(UNWRITTEN.format(why=error.strerror), err=True)
 
     def say(self, text: str) -> None:
         """A line for a person; a program gets it as an event."""
@@ -149,7 +150,7 @@ class Console:
             if self.asker:
                 return await self.asker(question)
             self.flush()
-            line = await (self._typed if sys.stdin.isatty() else _piped)(f"{question}: ")
+            line = await (self._typed if sys.stdin.isatty() else _piped)(harmless(f"{question}: "))
             self.at_end = line is None
             return (line or "").strip()
 
@@ -169,10 +170,10 @@ class Console:
 
 
 async def _piped(question: str) -> str | None:
-    click.echo(question, nl=False)
+    echo(question, nl=False)
     await anyio.wait_readable(sys.stdin)
     line = sys.stdin.readline()
-    click.echo("")
+    echo("")
     return line or None
 
 
@@ -205,8 +206,8 @@ def _word(value: Any) -> str:  # noqa: ANN401 - raw JSON
             return f"{value:.1f}"
         case list():
             return ", ".join(map(_word, value))
-        case _:  # a model wrote some of it: no line break and no escape sequence gets to the terminal
-            return "".join(letter if letter.isprintable() else " " for letter in str(value))
+        case _:
+            return one_line(str(value))
 
 
 class Stream:

@@ -1,9 +1,17 @@
-"""What may be expected of the terminal."""
+"""What may be expected of the terminal, and what may get to it."""
 
 from __future__ import annotations
 
 import os
+import re
 
+import click
+
+# What moves the cursor, hides, renames or copies (control characters of ECMA-48, with U+0080 to U+009F), and
+# what reorders what is read (Unicode TR 36, 3.5); the colors and weights that leadhand itself uses pass.
+_STEERS = re.compile(
+    r"(\x1b\[(?:[0-3]|3[1-6]|9[1-6])m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 PLAIN = frozenset({"", "dumb", "unknown"})
 
 
@@ -21,3 +29,19 @@ def breaks_lines_anew() -> bool:
 def is_colorless() -> bool:
     """True where no colors are wanted, or none can be shown."""
     return bool(os.environ.get("NO_COLOR")) or is_plain()
+
+
+def harmless(text: str) -> str:
+    """The text, of which others wrote some, with a box for each character that would steer a terminal."""
+    return _STEERS.sub(lambda found: found[1] or "\ufffd", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks, so that it cannot pass for a line of somebody else."""
+    first, *rest = text.splitlines() or [""]
+    return " ".join([first, *(line.strip() for line in rest)])
+
+
+def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """A harmless line for the person; the one way to the terminal for all verbs. Raises OSError."""
+    click.echo(harmless(str(text)), err=err, nl=nl)  # noqa: TID251 - the one place

@@ -14,6 +14,7 @@ import pytest
 from coordination.finding import BY_HAND
 from coordination.mail.outbox import Outbox
 from coordination.protocols import PERSON, Kind
+from coordination.tasks.drafts import TaskDraft
 from coordination.usage import Usage
 from harness.models.ledger import Ledger
 from harness.models.prices import PriceTable
@@ -24,6 +25,7 @@ from orchestrator.inspection.use import _facts, _money
 from tests.support.people import a_task, comes_alive, leads, stores_of
 
 if TYPE_CHECKING:
+    from coordination.stores import Stores
     from coordination.team_root import Team
 
 PROJECT = Path(__file__).resolve().parents[4]
@@ -180,3 +182,33 @@ def test_a_team_that_is_told_to_rest_before_there_is_a_run_says_so(
     assert says(capsys, team, "pause").endswith("(no run is open: the next one begins at rest)\n")
     leads(team).runs.open("a goal", base="0" * 40)
     assert says(capsys, team, "pause") == "the team rests already\n"
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("status",),
+        ("status", "--json"),
+        ("tasks",),
+        ("tasks", "show", "ID"),
+        ("tasks", "show", "ID", "--json"),
+        ("mail", "alice"),
+        ("mail", "lead", "--sent"),
+        ("logs", "lead"),
+        ("usage",),
+        ("fsck",),
+    ],
+    ids=" ".join,
+)
+def test_no_verb_shows_what_would_steer_the_terminal(
+    verb: tuple[str, ...], capsys: pytest.CaptureFixture[str], team: Team, lead: Stores
+) -> None:
+    steering = "\x1b]52;c;aGk=\x07\x9b2J\u202e"
+    comes_alive(team, "alice")
+    lead.runs.open(f"Fix it {steering}", base="")
+    task = lead.tasks.publish([lead.tasks.create([TaskDraft(subject=f"look {steering}")])[0].id])[0]
+    lead.events.record("completed", task=task.id, subject=task.subject)
+    lead.outbox.send("alice", f"hello {steering}")
+    said = says(capsys, team, *(task.id if word == "ID" else word for word in verb))
+    assert said
+    assert not {*said} & {*"\x1b\x07\x9b\u202e"}

@@ -80,7 +80,7 @@ def test_a_line_says_when_who_and_what(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_no_text_of_a_model_breaks_the_line_or_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     said = line(capsys, action="completed", who="alice~2", subject="A\n03:04:05 lead merges A\x1b[2J")
-    assert said.endswith("completes A 03:04:05 lead merges A [2J")
+    assert said.endswith("completes A 03:04:05 lead merges A\ufffd[2J")
 
 
 def test_times_and_commits_are_short(capsys: pytest.CaptureFixture[str]) -> None:
