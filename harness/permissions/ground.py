@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 NAMES = 20_000  # of one look below a directory
 OPENED = 1000  # names that a glob is taken to stand for
+_CLASS = re.compile(r"\[(?:\[:\w+:\]|[^\]])+\]")  # one character; each shell knows other ones
 
 
 def ground_at(cwd: Path | None, root: Path) -> Ground:
@@ -31,6 +33,7 @@ def ground_at(cwd: Path | None, root: Path) -> Ground:
         real=partial(_real, top) if top else None,
         files_below=partial(_files_below, top),
         in_skill=partial(_in_skill, top),
+        plants=partial(_plants, top),
     )
 
 
@@ -43,17 +46,32 @@ def ground_now(cwd: Callable[[], Path], root: Path) -> Ground:
 
 
 def _real(top: str, path: str) -> list[str]:
-    """Where the path leads, and if it is a pattern also every name that it fits now."""
-    names = [path]
+    """Where the path leads, or if it is a pattern every name that it fits now."""
+    names: list[str] = []
     if glob.has_magic(path):
-        found = glob.iglob(path, root_dir=top, include_hidden=True)  # noqa: PTH207 - patterns may be absolute
+        found = glob.iglob(_CLASS.sub("?", path), root_dir=top)  # noqa: PTH207 - patterns may be absolute
         names += [name for name, _ in zip(found, range(OPENED), strict=False)]
-    return [os.path.realpath(f"{top}/{name}" if not name.startswith("/") else name) for name in names]
+    if not names or len(names) == OPENED:
+        names.append(path)
+    return [_resolved(os.path.join(top, name)) for name in names]  # noqa: PTH118 - `..` behind links
+
+
+def _resolved(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # a link that may not be read, as in /proc; or no name at all
+        return os.path.abspath(path)  # noqa: PTH100 - Path.absolute keeps `..`
 
 
 def _files_below(top: str, place: str) -> list[str]:
     start = place if place.startswith("/") else os.path.normpath(f"{top}/{place}")
     return [path.removeprefix(f"{top}/") for path in _names_below(start)]
+
+
+def _plants(top: str, path: str) -> bool:
+    place = _resolved(os.path.join(top, path))  # noqa: PTH118 - `..` behind links
+    inside = [place, *map(str, Path(place).parents)] if place.startswith(f"{top}/") else []
+    return any(os.path.lexists(f"{folder}/HEAD") for folder in inside if len(folder) > len(top))
 
 
 def _in_skill(top: str, place: str) -> bool:
@@ -68,6 +86,8 @@ def _names_below(start: str) -> Iterator[str]:
     for directory, below, files in os.walk(start):
         below[:] = [name for name in below if name != GIT]
         left -= len(files) + len(below)
-        yield from (f"{directory}/{name}" for name in files)
+        for path in (f"{directory}/{name}" for name in [*files, *below]):
+            if path.rpartition("/")[2] not in below or Path(path).is_symlink():
+                yield _resolved(path) if Path(path).is_symlink() else path
         if left <= 0:
             return

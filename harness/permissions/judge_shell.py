@@ -14,7 +14,7 @@ from harness.permissions.shell_words import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.permissions.shell_acts import Act
+    from harness.permissions.shell_act import Act
 
 _BY_WEIGHT = list(Verdict)
 _READS = Ruling(verdict=Verdict.ALLOW, reason="reads", text="it only reads inside the working directory")
@@ -35,7 +35,7 @@ def _on_act(policy: Policy, act: Act, ground: Ground, checks: set[str]) -> Rulin
     writes = [place for path in act.writes for place in ground.places(path)]
     trees = [place for path in act.trees for place in ground.places(path)]
     below = [file for tree in trees for file in (ground.files_below or _none)(tree)]
-    reads += trees
+    reads += [*trees, *filter(is_outside, below)]
     spoilt = next(filter(ground.is_protected, writes), None)
     if spoilt:
         text = f"{act.line}: {spoilt} belongs to git, the team or its policy, which only people write"
@@ -43,8 +43,10 @@ def _on_act(policy: Policy, act: Act, ground: Ground, checks: set[str]) -> Rulin
     for verdict in (Verdict.DENY, Verdict.ASK):
         if rule := _tightening(policy, verdict, act, reads=[*reads, *below], writes=writes):
             return by_rule(rule)
+    carried = [place for path in act.carries for place in ground.places(path)]
+    told = [place for tree in carried for place in ground.files_below(tree)] if ground.files_below else []
     return (
-        _needs_its_own_word(policy, act, ground, reads=[*reads, *below], writes=writes)
+        _needs_its_own_word(policy, act, ground, reads=[*reads, *below], writes=[*writes, *told])
         or _allowed(policy, act, checks)
         or _by_nature(act, reads, ground)
     )
@@ -55,7 +57,7 @@ def _tightening(
 ) -> Rule | None:
     """The rule on commands, or on the files that they touch, that says no or ask."""
     return (
-        (policy.decides(verdict, SHELL, [act.line]) if act.line else None)
+        (policy.decides(verdict, SHELL, [act.line, *act.also]) if act.line else None)
         or (policy.decides(verdict, "read_file", reads) if reads else None)
         or (policy.decides(verdict, "write_file", writes) if writes else None)
         or (policy.decides(verdict, "edit_file", writes) if writes else None)
@@ -85,8 +87,12 @@ def _needs_its_own_word(
         if not policy.decides(Verdict.ALLOW, "write_file", [place], named=True):
             text = f"{act.line}: it writes to {place}, outside the working directory"
             return Ruling(verdict=Verdict.ASK, reason="outside", text=text)
-    if act.always and not any(_names(rule, act) for rule in policy.rules):
-        return Ruling(verdict=Verdict.ASK, reason="shell", text=f"{act.line}: {act.always}")
+    planted = next(filter(ground.is_repository, act.at), None)
+    if planted or (act.always and not any(_names(rule, act) for rule in policy.rules)):
+        why = f"git takes {planted} for a repository, whose settings start programs"
+        return Ruling(
+            verdict=Verdict.ASK, reason="shell", text=f"{act.line}: {why if planted else act.always}"
+        )
     return None
 
 
@@ -101,7 +107,7 @@ def _allowed(policy: Policy, act: Act, checks: set[str]) -> Ruling | None:
     rule = policy.decides(Verdict.ALLOW, SHELL, [act.line] if known else [])
     if rule:
         return by_rule(rule)
-    if known and any(_is_check(act.line, check) for check in checks):
+    if known and any(_is_check(line, check) for line in (act.line, *act.also) for check in checks):
         return Ruling(verdict=Verdict.ALLOW, reason="check", text=f"{act.line} is one of the checks")
     return None
 
@@ -120,6 +126,10 @@ def _by_nature(act: Act, reads: Sequence[str], ground: Ground) -> Ruling:
     line = act.line.replace(UNKNOWN, "…") or "it"
     if act.why:
         return Ruling(verdict=Verdict.ASK, reason="shell", text=f"{line}: {act.why}")
+    for path in act.reads + act.trees:
+        if ground.may_be_option(path):
+            text = f"{line}: {path} stands for a name that is taken for an option"
+            return Ruling(verdict=Verdict.ASK, reason="shell", text=text)
     for place in reads:
         if is_outside(place):
             text = f"{line}: it reads {place}, outside the working directory"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from posixpath import join, normpath
+from posixpath import basename, join, normpath
 from typing import TYPE_CHECKING
 
 from harness.permissions.protected import is_guide, is_protected, is_state
@@ -64,6 +64,7 @@ class Ground:
     real: Callable[[str], Sequence[str]] | None = None  # where a path or a glob really leads, absolute
     files_below: Callable[[str], Sequence[str]] | None = None  # as places
     in_skill: Callable[[str], bool] | None = None  # whether a folder above the place holds a skill
+    plants: Callable[[str], bool] | None = None  # whether git would take a folder below for a repository
 
     def places(self, path: str) -> list[str]:
         """Where the path leads: relative to the working directory if inside, else absolute or below `~`."""
@@ -89,6 +90,15 @@ class Ground:
     def instructs(self, place: str) -> bool:
         """True for what other agents are told, or load: `AGENTS.md`, and all that a skill brings along."""
         return is_guide(place) or (self.in_skill is not None and self.in_skill(place))
+
+    def may_be_option(self, path: str) -> bool:
+        """True for a pattern that stands for a name which a program would take for an option."""
+        is_pattern = not set("*?[").isdisjoint(path)
+        return is_pattern and any(basename(place).startswith("-") for place in self.places(path))
+
+    def is_repository(self, place: str) -> bool:
+        """True for a folder in the tree of a task that git would take for a repository of its own."""
+        return self.plants is not None and any(map(self.plants, self.places(place)))
 
     def is_state(self, place: str) -> bool:
         """True for git's and the team's own files."""

@@ -7,15 +7,10 @@ from dataclasses import dataclass, field, replace
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_acts import (
-    HARMLESS,
-    HOME,
-    NOWHERE,
-    Act,
-    of_words,
-    of_write,
-    with_paths,
-)
+from harness.permissions.shell_act import HOME, NOWHERE, Act, of_write, with_paths
+from harness.permissions.shell_acts import HARMLESS, SYSTEM_PROGRAMS, of_words
+from harness.permissions.shell_inside import SHELLS, each, git_words, is_plain, program, script, texts
+from harness.permissions.shell_programs import READERS
 from harness.permissions.shell_words import UNKNOWN, Command, commands
 
 if TYPE_CHECKING:
@@ -23,10 +18,10 @@ if TYPE_CHECKING:
 
 
 LOADED = re.compile(  # variables that change which program runs, or what it does, once they are set
-    r"PATH|HOME|IFS|CDPATH|ENV|BASH_ENV|PS4|SHELLOPTS|TMPDIR|PAGER|EDITOR|VISUAL|LESS\w*|\w+_PROXY"
+    r"PATH|HOME|IFS|CDPATH|ENV|PS4|SHELLOPTS|TMPDIR|PAGER|EDITOR|VISUAL|LESS\w*|\w+_PROXY"
+    r"|RANDOM|SECONDS|OPTIND|LINENO|HISTCMD|BASH\w*|_\w+"
     r"|(?:LD|DYLD|GIT|PYTHON|NODE|PERL|RUBY|RIPGREP|GREP|JAVA|SSH|CARGO|NPM)_?\w*"
 )
-_INNER_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _DEPTH = 8  # of shells inside shells
 _CHAIN = re.compile(r"(?:[^;|&\n()]|&&)*")  # what fails ends it, so that a `cd` holds for all behind it
 
@@ -38,17 +33,27 @@ class _Walk:
     places: list[str] = field(default_factory=lambda: ["."])
 
     def enter(self, path: str, *, surely: bool) -> None:
-        there = list(self.see([path]))
-        self.places = (
-            there if surely else [*self.places, *(place for place in there if place not in self.places)]
-        )
+        there = self.ways(path)
+        self.places = list(dict.fromkeys(there if surely else [*self.places, *there]))
+
+    def ways(self, path: str) -> list[str]:
+        """Where `cd` may lead: a shell takes `..` from the words, everybody else from the directory."""
+        there = self.see([path])
+        return [*there, *(normpath(place) for place in there if ".." in place)]
 
     def see(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Every place that these paths may lead to, relative to the working directory or absolute."""
         return tuple(dict.fromkeys(_placed(place, path) for path in paths for place in self.places))
 
     def place(self, act: Act) -> Act:
-        return replace(act, reads=self.see(act.reads), trees=self.see(act.trees), writes=self.see(act.writes))
+        return replace(
+            act,
+            reads=self.see(act.reads),
+            trees=self.see(act.trees),
+            writes=self.see(act.writes),
+            carries=self.see(act.carries),
+            at=self.see(act.at),
+        )
 
 
 def acts(text: str) -> list[Act]:
@@ -64,22 +69,14 @@ def may_send(text: str) -> bool:
 def _acts(text: str, walk: _Walk, depth: int) -> list[Act]:
     found: list[Act] = []
     for command in commands(text):
-        inner = _inner_text(command.words) if depth < _DEPTH else None
-        if inner is not None:
-            found += _acts(inner, walk, depth + 1)
-            continue
         found += [walk.place(act) for act in _acts_of(command)]
         if command.words[:1] == ["cd"] and len(command.words) == 2:
+            found += [Act(reads=tuple(walk.ways(command.words[1])))]
             walk.enter(command.words[1], surely=_CHAIN.fullmatch(text) is not None)
+        for words in each(command.words) if depth < _DEPTH else ():
+            for inner in texts(command, words):
+                found += _acts(inner, walk, depth + 1)
     return found
-
-
-def _inner_text(words: Sequence[str]) -> str | None:
-    """The text that a shell is given to run, where it is nothing but that."""
-    if words[:1] == ["eval"]:
-        return " ".join(words[1:])
-    runs = len(words) == 3 and words[0] in _INNER_SHELLS and re.fullmatch(r"-[elux]*c", words[1])
-    return words[2] if runs and UNKNOWN not in words[2] else None
 
 
 def _acts_of(command: Command) -> list[Act]:
@@ -90,24 +87,54 @@ def _acts_of(command: Command) -> list[Act]:
     odd = _odd_names(command)
     if not command.words:
         return [Act(line=f"{name}=", why=f"sets {name}, which changes what programs do") for name in odd]
-    act = of_words(command.words)
-    line = " ".join(command.words)
-    if odd:
-        act = replace(act, why=f"sets {', '.join(odd)} for {command.words[0]}")
-        line = f"{'= '.join(odd)}= {line}"  # no rule for the program alone is meant for this
-    return [replace(act, line=line)]
+    found: list[Act] = []
+    lines: list[str] = []  # of wrappers that change nothing
+    for words in each(command.words):
+        lines.append(" ".join(words))
+        if not is_plain(words) and not _is_only_shell(words):
+            line, *also = dict.fromkeys([*lines, *_in_short(words)])
+            found.append(replace(_known(words, within=bool(found)), line=line, also=tuple(also)))
+            lines = []
+    if odd and found:  # no rule for the program alone is meant for this
+        line = f"{'= '.join(odd)}= {found[0].line}"
+        found[0] = replace(found[0], line=line, why=f"sets {', '.join(odd)} for {command.words[0]}")
+    return found
+
+
+def _is_only_shell(words: Sequence[str]) -> bool:
+    """True for a shell, or `eval`, of which all is told by the text that it runs."""
+    name, text = program(words[0]), script(words)
+    plain = (
+        all(re.fullmatch(r"-[elux]*c|-[elux]+|-o|pipefail", word) for word in words[1 : words.index(text)])
+        if text in words
+        else False
+    )
+    return words[0] == "eval" or (name in SHELLS and plain and UNKNOWN not in (text or UNKNOWN))
+
+
+def _in_short(words: Sequence[str]) -> list[str]:
+    """The words as a rule that says no names them: without a directory, and without options of git."""
+    directory, _, name = words[0].rpartition("/")
+    words = [name if directory in SYSTEM_PROGRAMS else words[0], *words[1:]]
+    return [" ".join(words), *([" ".join(git_words(words))] if name == "git" else [])]
+
+
+def _known(words: Sequence[str], *, within: bool) -> Act:
+    act = of_words(words)
+    if within and not act.why and program(words[0]) not in READERS and any("{}" in word for word in words):
+        return replace(act, why=f"{words[0]} is given what only {{}} tells")
+    return act
 
 
 def _odd_names(command: Command) -> list[str]:
     """The variables that it sets and that change what programs do."""
     if command.words:
-        return [name for name in command.sets if not HARMLESS.fullmatch(name)]
+        known = {"IFS"} if command.words[0] == "read" else set()
+        return [name for name in command.sets if not HARMLESS.fullmatch(name) and name not in known]
     return [name for name in command.sets if LOADED.fullmatch(name)]
 
 
 def _placed(place: str, path: str) -> str:
     if path.startswith(("$HOME", HOME)):
         return HOME + path.removeprefix("$HOME").removeprefix(HOME)
-    if place.startswith(HOME) and not path.startswith("/"):
-        return f"{place}/{path}"
-    return normpath(join(place, path))
+    return join(place, path)

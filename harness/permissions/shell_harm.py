@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
-from itertools import pairwise
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
+from harness.permissions.shell_inside import SHELLS, each, git_words, innermost, program, texts
 from harness.permissions.shell_words import UNKNOWN, Command, commands
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 PRIVILEGE = frozenset({"sudo", "su", "doas", "pkexec", "runuser"})
 HOST = frozenset({"shutdown", "reboot", "halt", "poweroff"})
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 FETCHERS = frozenset({"curl", "wget", "fetch", "nc", "ncat"})
 SYSTEM = frozenset(
     {"bin", "boot", "dev", "etc", "home", "lib", "lib64", "opt", "proc", "root", "sbin", "srv", "sys", "usr"}
@@ -23,22 +21,7 @@ SYSTEM = frozenset(
 )
 DEVICES = frozenset({"null", "stdout", "stderr", "stdin", "tty", "zero", "full", "random", "urandom", "fd"})
 FORK_BOMB = re.compile(r"(?<![^\s(){};&|])([^\s(){};&|]++)\s*+\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
-_GIT_WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 _DEPTH = 8  # of shells inside shells
-
-# Programs that run another one: the options that take a value, and the arguments before the command.
-_WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
-    "env": (frozenset({"-u", "--unset", "-C", "--chdir"}), 0),
-    "timeout": (frozenset({"-s", "--signal", "-k", "--kill-after"}), 1),
-    "nice": (frozenset({"-n", "--adjustment"}), 0),
-    "ionice": (frozenset({"-c", "-n"}), 0),
-    "xargs": (frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s"}), 0),
-    "exec": (frozenset({"-a"}), 0),
-    **{
-        name: (frozenset[str](), 0)
-        for name in ("nohup", "setsid", "time", "command", "builtin", "stdbuf", "busybox")
-    },
-}
 
 
 def destructive(text: str, depth: int = 0) -> str | None:
@@ -47,12 +30,13 @@ def destructive(text: str, depth: int = 0) -> str | None:
         return "exhausts the host"
     here = ""
     for command in commands(text):
-        words = _unwrapped(command.words)
-        found = _harm(words, command, here, depth)
-        if found:
-            return found
-        if words[:1] == ["cd"]:
-            here = words[1] if len(words) > 1 else "~"
+        for words in each(command.words):
+            if found := _harm([program(words[0]), *words[1:]], command, here, depth):
+                return found
+        if _is_raw_device(command.writes_to):
+            return "writes to a raw device"
+        if command.words[:1] == ["cd"]:
+            here = command.words[1] if len(command.words) > 1 else "~"
     return None
 
 
@@ -60,38 +44,7 @@ def _without_quotes(text: str) -> str:
     return re.sub(r"'[^']*'|\"[^\"]*\"", "", text)
 
 
-def _unwrapped(words: Sequence[str]) -> list[str]:
-    """The command that really runs, its program without a directory."""
-    rest = list(words)
-    while rest:
-        rest[0] = rest[0].rpartition("/")[2]
-        if rest[0] not in _WRAPPERS:
-            break
-        rest = _behind(rest, *_WRAPPERS[rest[0]])
-    return rest
-
-
-def _behind(words: list[str], with_value: frozenset[str], arguments: int) -> list[str]:
-    at = 1
-    while at < len(words):
-        word = words[at]
-        if word == "--":
-            at += 1
-            break
-        if word.startswith("-") and len(word) > 1:
-            at += 2 if word in with_value else 1
-        elif words[0] == "env" and "=" in word:
-            at += 1
-        else:
-            break
-    return words[at + arguments :]
-
-
 def _harm(words: list[str], command: Command, here: str, depth: int) -> str | None:
-    if _is_raw_device(command.writes_to):
-        return "writes to a raw device"
-    if not words:
-        return None
     by_itself = _harm_by_name(words) or _harm_to_stash(words) or _harm_by_target(words, here)
     return by_itself or _harm_inside(words, command, depth)
 
@@ -119,10 +72,7 @@ def _harm_to_stash(words: list[str]) -> str | None:
     """All worktrees of a repository share one stash, so a `pop` takes what another put there."""
     if words[0] != "git":
         return None
-    rest = list(words[1:])
-    while rest and rest[0].startswith("-"):
-        if rest.pop(0) in _GIT_WITH_VALUE and rest:
-            rest.pop(0)
+    rest = git_words(words)[1:]
     if rest[:1] != ["stash"] or rest[1:2] in (["list"], ["show"]):
         return None
     return "touches the stash, which all worktrees share; commit in your own tree instead"
@@ -153,33 +103,12 @@ def _harm_inside(words: list[str], command: Command, depth: int) -> str | None:
         return None
     if _runs_text(words) and _is_fed_by_stranger(words, command):
         return "feeds downloaded or decoded text to a shell"
-    texts = _texts_that_run(words, command)
-    return next((found for text in texts if (found := destructive(text, depth + 1))), None)
+    inside = texts(command, words)
+    return next((found for text in inside if (found := destructive(text, depth + 1))), None)
 
 
 def _runs_text(words: list[str]) -> bool:
     return words[0] in SHELLS | {"eval", "source", "."}
-
-
-def _texts_that_run(words: list[str], command: Command) -> list[str]:
-    name, arguments = words[0], words[1:]
-    if name == "eval":
-        return [" ".join(arguments)]
-    if name in SHELLS:
-        inline = [text for flag, text in pairwise(arguments) if _is_inline(flag)]
-        return [*inline, command.stdin]
-    if name == "git":
-        return [text.partition("=!")[2] for text in arguments if text.startswith("alias.")]
-    if name == "find":
-        return [shlex.join(arguments[at + 1 :]) for at, word in enumerate(arguments) if word in _FIND_RUNS]
-    return []
-
-
-_FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-
-
-def _is_inline(flag: str) -> bool:
-    return re.fullmatch(r"-[a-z]*c", flag) is not None
 
 
 def _is_fed_by_stranger(words: list[str], command: Command) -> bool:
@@ -188,7 +117,7 @@ def _is_fed_by_stranger(words: list[str], command: Command) -> bool:
 
 
 def _is_stranger(command: Command) -> bool:
-    words = _unwrapped(command.words)
+    words = innermost(command.words)
     name, arguments = (words[0], words[1:]) if words else ("", [])
     if name == "base64":
         return _has_flag(arguments, "dD", "--decode")

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from harness.permissions.shell_inside import values
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -24,6 +26,11 @@ class Reader:
     given: re.Pattern[str] = field(default=ANYTHING)  # an option that takes the place of the leading ones
 
 
+def names(text: str) -> frozenset[str]:
+    """Names that are written one after the other."""
+    return frozenset(text.split())
+
+
 def _more(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
@@ -37,37 +44,23 @@ _GREP = Reader(
 )
 READERS: dict[str, Reader] = {
     **dict.fromkeys(
-        (
-            *("cat", "head", "tail", "wc", "nl", "tac", "rev", "cut", "paste", "join", "fold", "expand"),
-            *("column", "cmp", "comm", "stat", "du", "df", "realpath", "readlink", "ls", "od", "hexdump"),
-            *("strings", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "base64", "fmt", "tsort"),
+        names(
+            "cat head tail wc nl tac rev cut paste join fold expand column cmp comm stat du df realpath"
+            " readlink ls od hexdump strings md5sum sha1sum sha256sum sha512sum cksum base64 fmt tsort"
         ),
         _PLAIN,
     ),
     **dict.fromkeys(
-        (
-            *("echo", "printf", "true", "false", ":", "test", "[", "[[", "pwd", "basename", "dirname"),
-            *("seq", "sleep", "which", "type", "whoami", "id", "uname", "nproc", "printenv", "tr", "expr"),
-            *(
-                "exit",
-                "return",
-                "break",
-                "continue",
-                "shift",
-                "wait",
-                "ps",
-                "tty",
-                "arch",
-                "getconf",
-                "locale",
-            ),
+        names(
+            "echo true false : pwd basename dirname seq sleep which type whoami id uname nproc printenv tr"
+            " expr command exit return break continue shift ps tty arch getconf locale"
         ),
         _NO_FILES,
     ),
+    "printf": Reader(has_files=False, more=_more(r"-v.*")),
+    "wait": Reader(has_files=False, more=_more(r"-.*p.*")),
     "date": Reader(has_files=False, more=_more(r"-[A-Za-z]*[sfr].*|--(?:s|f|ref).*")),
     "hostname": Reader(has_files=False, most=0, more=_more(r"-F.*|--file.*|-b")),
-    "env": Reader(has_files=False, most=0, more=_more(r"-.*")),
-    "find": Reader(more=_more(r"-(?:exec|ok|delete|fprint|fls|files0).*")),
     **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep"), _GREP),
     "rg": Reader(
         leads=1,
@@ -81,65 +74,10 @@ READERS: dict[str, Reader] = {
     "tree": Reader(more=_more(r"-[A-Za-z]*[oR].*|--from.*")),
     "diff": Reader(recursive=_more(r"-[A-Za-z]*r.*|--rec.*"), more=_more(r"-[A-Za-z]*l.*|--pag.*")),
     "file": Reader(more=_more(r"-[A-Za-z]*[Cf].*|--(?:c|files).*")),
-    "jq": Reader(leads=1, more=_more(r"-[A-Za-z]*L.*|--library.*")),
+    "jq": Reader(leads=1, given=_more(r"-[A-Za-z]*f|--from-file"), more=_more(r"-[A-Za-z]*L.*|--library.*")),
 }
-VERSIONS = frozenset({"--version", "-V", "-v", "version"})
-TELL_VERSION = frozenset(
-    {"python", "python3", "pip", "pip3", "node", "npm", "cargo", "rustc", "go", "make", "git", "java", "rg"}
-)
-_GIT_MORE = re.compile(
-    r"--output.*|-o.*|--ext-diff|--textconv|-O.*|--open-files-in-pager.*|--exec.*|--filter.*"
-)
-_GIT_READS = frozenset(
-    {
-        *(
-            "status",
-            "log",
-            "diff",
-            "show",
-            "blame",
-            "annotate",
-            "ls-files",
-            "ls-tree",
-            "rev-parse",
-            "rev-list",
-        ),
-        *("describe", "shortlog", "name-rev", "merge-base", "for-each-ref", "show-ref", "count-objects"),
-        *(
-            "check-ignore",
-            "diff-tree",
-            "diff-index",
-            "diff-files",
-            "range-diff",
-            "cherry",
-            "whatchanged",
-            "grep",
-        ),
-    }
-)
-_GIT_LISTS = {  # subcommands that only read with nothing but these arguments
-    "branch": re.compile(
-        r"-a|-r|-v+|--all|--remotes|--verbose|--list|--show-current|--(?:no-)?merged|--sort=.*"
-    ),
-    "tag": re.compile(r"-l|--list|-n\d*|--sort=.*"),
-    "remote": re.compile(r"-v|--verbose"),
-    "stash": re.compile(r"list"),
-    "worktree": re.compile(r"list|--porcelain"),
-    "reflog": re.compile(r"show|HEAD|-n|\d+|-\d+"),
-    "config": re.compile(r"--get|--list|-l|--get-all|[a-z]+\.[\w.]+"),
-}
-
-
-def git_is_read(subcommand: str, arguments: Sequence[str]) -> bool:
-    """True when this use of git changes nothing and runs no program that its arguments name."""
-    if subcommand == "config" and not {"--get", "--list", "-l", "--get-all"} & set(arguments):
-        return False
-    if subcommand == "stash" and not arguments:
-        return False
-    if subcommand in _GIT_LISTS:
-        return all(map(_GIT_LISTS[subcommand].fullmatch, arguments))
-    return subcommand in _GIT_READS and not any(map(_GIT_MORE.fullmatch, arguments))
-
+VERSIONS = names("--version -V -v version")
+TELL_VERSION = names("python python3 pip pip3 node npm cargo rustc go make java rg")
 
 _ADDRESS = r"(?:\d+|\$|/[^/\n]*/)?(?:,(?:\+?\d+|\$|/[^/\n]*/))?"
 _SED = re.compile(rf"\s*{_ADDRESS}\s*!?(?:[pdq=]|s([/|#,])(?:(?!\1)[^\n])*\1(?:(?!\1)[^\n])*\1[gpIi0-9]*)\s*")
@@ -149,9 +87,15 @@ _AWK = re.compile(r"\s*(?:NR\s*[=<>!]=?\s*\d+|/[^/\n]*/)?\s*(?:\{\s*print(?:\s+[
 def sed_is_read(arguments: Sequence[str]) -> bool:
     """True for a script of which every command is known to read only."""
     options = [word for word in arguments if word.startswith("-")]
+    plain = all(re.fullmatch(r"-[nErsuze]+|--quiet|--silent|--regexp-extended", option) for option in options)
+    parts = [part for script in sed_scripts(arguments) for part in script.split(";") if part.strip()]
+    return plain and bool(parts) and all(map(_SED.fullmatch, parts))
+
+
+def sed_scripts(arguments: Sequence[str]) -> list[str]:
+    """What it is told to do: behind `-e`, or the first word that is no option."""
     rest = [word for word in arguments if not word.startswith("-")]
-    plain = all(re.fullmatch(r"-[nErsuz]+|--quiet|--silent|--regexp-extended", option) for option in options)
-    return plain and bool(rest) and all(_SED.fullmatch(part) for part in rest[0].split(";") if part.strip())
+    return values(arguments, ["-e", "--expression"]) or rest[:1]
 
 
 def awk_is_read(arguments: Sequence[str]) -> bool:

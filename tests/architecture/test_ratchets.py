@@ -60,9 +60,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Whom a teammate waits for that it asked, who would wait in a circle, and who waits for nothing more
 # (agent_worker/asking).
 # A line that is typed at a terminal which only shows characters (orchestrator/terminal/typed_line).
+# What a shell evaluates and what a command starts, so that no disguise runs
+# (harness/permissions/shell_values, shell_inside).
 PACKAGES = {
     "coordination": 9815,
-    "harness": 18200,
+    "harness": 18600,
     "workspace": 5100,
     "agent_worker": 2260,
     "orchestrator": 11285,

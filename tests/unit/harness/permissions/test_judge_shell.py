@@ -45,6 +45,12 @@ def test_what_does_more_than_read_here_is_never_run_unasked(command: str) -> Non
     assert on(command).verdict is not Verdict.ALLOW
 
 
+@pytest.mark.parametrize("command", MORE["word_although_a_rule_allows_all"])
+def test_what_leaves_the_tree_or_cannot_be_undone_asks_whatever_is_allowed(command: str) -> None:
+    ruling = on(command, allow=["bash", "write_file", "read_file"])
+    assert ruling.verdict is Verdict.ASK, ruling.text
+
+
 @pytest.mark.parametrize("command", MORE["ask_never_deny"])
 def test_what_only_sounds_dangerous_is_never_denied(command: str) -> None:
     ruling = on(command)
@@ -81,6 +87,9 @@ def test_s29_words_in_a_commit_message_are_no_commands() -> None:
         ("python -m pytest -qq", Verdict.ASK),
         ("python -m pytest", Verdict.ASK),
         ("X=1 python -m pytest -q", Verdict.ASK),
+        ("timeout 600 python -m pytest -q", Verdict.ALLOW),
+        ("env X=1 python -m pytest -q", Verdict.ASK),
+        ("xargs python -m pytest -q", Verdict.ASK),
         ("make lint && make test", Verdict.ALLOW),
         ("make test SHELL=x", Verdict.ASK),
     ],
@@ -118,6 +127,13 @@ def test_some_things_need_a_rule_that_names_them(command: str, broad: str, named
         ("echo x > docs/a", "write_file(docs/*)"),
         ("cp a docs/b", "edit_file(docs/*)"),
         ("ls | grep x && make", "bash(grep *)"),
+        ("/usr/bin/git push", "bash(git push *)"),
+        ("git -C sub --no-pager push", "bash(git push *)"),
+        ("nice -n 5 timeout 9 git push", "bash(git push *)"),
+        ("env A=1 xargs git push", "bash(git push *)"),
+        ("find . -exec git push ;", "bash(git push *)"),
+        ("sh -c 'make && git push' x", "bash(git push *)"),
+        ("find . -name x -exec cat private/a ;", "read_file(private/*)"),
     ],
 )
 def test_a_rule_on_files_holds_for_commands_as_well(command: str, rule: str) -> None:
