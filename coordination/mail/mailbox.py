@@ -56,6 +56,7 @@ class _Step:
     deliveries: list[Delivery] = field(default_factory=list)
     ids: set[tuple[str, str]] = field(default_factory=set)  # sender's name and id
     bad: set[str] = field(default_factory=set)  # sources of which one bad line is reported
+    begun: set[str] = field(default_factory=set)  # sources of which all that is handed out comes first
     read_out: set[str] = field(default_factory=set)  # sources without anything new
 
 
@@ -171,6 +172,7 @@ class Inbox:
         if step.left == 0:
             step.cut = step.cut or sender_name(source)
             return
+        step.begun.add(source)
         position = self.positions.at(source)
         since, passed = self._passed.get(source, (position, position))
         reached = passed if since == position else position
@@ -184,7 +186,8 @@ class Inbox:
                 step.deliveries.append(delivery)
                 position = line.end
             self._passed[source] = (position, line.end)
-        step.read_out.add(source)
+        if position == self.positions.at(source):  # what is handed out now may come again
+            step.read_out.add(source)
 
     def _judge(self, source: str, line: Line, step: _Step) -> Delivery | None:
         try:
@@ -206,15 +209,18 @@ class Inbox:
             end=line.end,
             message=message,
             proven=not is_person(source),
-            passed=self._repeats_before(source),
+            passed=self._repeats_before(source, step),
         )
 
-    def _repeats_before(self, source: str) -> dict[str, int]:
-        # A repeat at the end of a file must stay known as one when its id is no longer among the last.
+    def _repeats_before(self, source: str, step: _Step) -> dict[str, int]:
+        # A repeat at the end of a file must stay known as one when its id is no longer among the last;
+        # but nobody may pass over what an earlier reading handed out in front of it and was not taken.
         if self._repeats:
             at = self.positions.at
             self._repeats = {other: end for other, end in self._repeats.items() if end > at(other)}
-        return {other: end for other, end in self._repeats.items() if other != source}
+            taken = {other for other in self._repeats if self._passed[other][0] == at(other)} | step.begun
+            return {other: end for other, end in self._repeats.items() if other in taken - {source}}
+        return {}
 
     def _lines(self, source: str, position: int) -> Iterator[Line]:
         path, by_hand = layout.sent(self._name, source), is_person(source)

@@ -99,12 +99,14 @@ class Mail(RuleBasedStateMachine):
         return arrived
 
     def teardown(self) -> None:
-        self.clock.advance(60.0)
-        self.receiver.receive()
-        assert self.arrived() == self.sent
-        assert Receiver(self.team, "bob").receive() == []
-        self.team.directory.close()
-        self.place.cleanup()
+        try:
+            self.clock.advance(60.0)
+            self.receiver.receive()
+            assert self.arrived() == self.sent
+            assert Receiver(self.team, "bob").receive() == []
+        finally:
+            self.team.directory.close()
+            self.place.cleanup()
 
 
 Mail.TestCase.settings = settings(

@@ -93,6 +93,19 @@ def test_a_repeat_at_the_end_of_a_file_stays_one_when_its_id_is_forgotten(team: 
     assert Receiver(team, "bob").texts() == []
 
 
+def test_what_was_read_but_not_taken_is_not_passed_over_for_a_repeat_behind_it(team: Team) -> None:
+    join(team, "carol")
+    alice, carol = outbox(team, "alice"), outbox(team, "carol")
+    alice.send("bob", "from alice")
+    for _ in range(2):
+        carol.send("bob", "from carol", message_id="msg_1")
+    bob = Receiver(team, "bob")
+    bob.inbox.read_new()  # a full disk keeps it from the journal
+    bob.take(bob.inbox.read_new()[:1])
+    Roster(team, "lead~1").restart("bob")
+    assert Receiver(team, "bob").texts() == ["from carol"]
+
+
 def test_files_of_one_name_come_in_the_order_of_incarnations(team: Team) -> None:
     for number in range(10):  # `alice~10` sorts before `alice~2` as text
         outbox(team, "alice").send("bob", str(number))
@@ -397,6 +410,15 @@ def test_a_sender_that_left_is_read_to_its_end_before_the_sweep_has_it(team: Tea
     bob = Receiver(team, "bob")
     bob.take(bob.inbox.read_new(limit=2))
     assert bob.texts() == ["2", "3"]
+
+
+def test_what_a_former_incarnation_sent_comes_first_though_it_was_not_taken_at_once(team: Team) -> None:
+    outbox(team, "alice").send("bob", "one")
+    Roster(team, "lead~1").restart("alice")
+    outbox(team, "alice").send("bob", "two")
+    bob = Receiver(team, "bob")
+    bob.inbox.read_new(limit=1)  # a full disk keeps it from the journal
+    assert bob.texts() == ["one", "two"]
 
 
 def test_the_readable_file_shows_what_arrived(team: Team) -> None:
