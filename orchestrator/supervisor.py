@@ -66,7 +66,7 @@ class Supervisor:
         self._is_stopping = False
 
     def launch(self, member: Member) -> None:
-        """A process was started for the member, whose record is `starting`. Raises TermOver, StartFailed."""
+        """A process was started for a member that is `starting`. Raises TermOver, RootLost, StartFailed."""
         self._stores.check_term()
         try:
             process = self._start(member, after=None)
@@ -78,6 +78,7 @@ class Supervisor:
         self._stores.events.record("started", member=member.name, role=member.role, pid=process.pid)
 
     def _start(self, member: Member, *, after: int | None) -> StartedProcess:
+        """Raises RootLost, OSError."""
         with self._link(member.name) or nullcontext() as link:
             order = StartOrder(
                 name=member.name,
@@ -88,7 +89,11 @@ class Supervisor:
                 link=link.fileno() if link else None,
                 after=after,
             )
-            process = self._launcher.start(order)
+            try:
+                process = self._launcher.start(order)
+            except OSError:
+                self._team.directory.check()  # where the root is gone, that is why
+                raise
         if former := self._started.get(member.name):
             self._leaving.append(former)
         self._started[member.name] = process

@@ -215,12 +215,10 @@ class Inbox:
     def _repeats_before(self, source: str, step: _Step) -> dict[str, int]:
         # A repeat at the end of a file must stay known as one when its id is no longer among the last;
         # but nobody may pass over what an earlier reading handed out in front of it and was not taken.
-        if self._repeats:
-            at = self.positions.at
-            self._repeats = {other: end for other, end in self._repeats.items() if end > at(other)}
-            taken = {other for other in self._repeats if self._passed[other][0] == at(other)} | step.begun
-            return {other: end for other, end in self._repeats.items() if other in taken - {source}}
-        return {}
+        at = self.positions.at
+        self._repeats = {other: end for other, end in self._repeats.items() if end > at(other)}
+        taken = {other for other in self._repeats if self._passed[other][0] == at(other)} | step.begun
+        return {other: end for other, end in self._repeats.items() if other in taken - {source}}
 
     def _lines(self, source: str, position: int) -> Iterator[Line]:
         path, by_hand = layout.sent(self._name, source), is_person(source)

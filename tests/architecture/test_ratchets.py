@@ -63,7 +63,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What a shell evaluates and what a command starts, so that no disguise runs
 # (harness/permissions/shell_values, shell_inside).
 PACKAGES = {
-    "coordination": 9815,
+    "coordination": 9820,
     "harness": 18600,
     "workspace": 5100,
     "agent_worker": 2260,

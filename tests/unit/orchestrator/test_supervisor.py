@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination import layout
+from coordination.errors import RootLost
 from coordination.orders import ask_to_stop
 from coordination.protocols import Kind
 from coordination.records import Member, MemberState
@@ -101,6 +102,16 @@ def test_a_start_whose_process_ends_before_it_came_alive_is_withdrawn(
     assert member
     assert member.state is MemberState.WITHDRAWN
     assert "ended with 1 before it came alive; see .team/logs/alice.log" in member.why
+
+
+def test_a_process_that_cannot_be_started_because_the_root_is_gone_says_so(lead: Stores) -> None:
+    member = lead.roster.start("alice")
+    root = lead.team.root
+    root.rename(root.with_name("moved"))
+    root.mkdir()
+    with pytest.raises(RootLost):
+        Supervisor(lead, LocalLauncher(), given={}).launch(member)
+    assert not list(root.iterdir())
 
 
 def test_a_process_that_cannot_be_started_leaves_no_name_behind(lead: Stores) -> None:  # W29
