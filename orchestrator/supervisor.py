@@ -11,6 +11,7 @@ from coordination.errors import TeamError
 from coordination.member_rules import InvalidMemberChange
 from coordination.orders import ask_to_stop
 from coordination.process import known_alive, known_dead, this_process
+from coordination.protocols import Kind
 from coordination.records import MemberState
 from coordination.roster import Superseded
 from orchestrator.launchers.launcher import StartOrder
@@ -146,7 +147,8 @@ class Supervisor:
     def _is_missed(self, member: Member) -> bool:
         """Its process is gone, and nobody had asked it to leave."""
         is_dead = member.process is not None and known_dead(member.process, this_process())
-        asked = any(state.question.subject == member.bearer for state in self._stores.requests.open())
+        questions = (state.question for state in self._stores.requests.open())
+        asked = any((of.kind, of.subject) == (Kind.SHUTDOWN, member.bearer) for of in questions)
         return member.state is MemberState.ALIVE and is_dead and not (asked or self._is_stopping)
 
     def _promise(self, member: Member, how: str) -> None:

@@ -297,3 +297,13 @@ def test_who_was_asked_to_leave_is_not_started_again(
     ask_to_stop(lead, member.bearer)
     persistent.look()
     assert len(launcher.orders) == 1
+
+
+def test_who_was_asked_for_anything_else_is_started_again(
+    persistent: Supervisor, lead: Stores, launcher: FakeLauncher
+) -> None:
+    launched(persistent, lead)
+    dies(launcher, lead)
+    lead.requests.ask(Kind.INTERRUPT, "alice~2", reviewer="alice~2", question="msg_00000001")
+    persistent.look()
+    assert len(launcher.orders) == 2
