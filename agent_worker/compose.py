@@ -18,7 +18,6 @@ from agent_worker.worker import Worker
 from coordination import layout
 from coordination.events import EventsAbout
 from coordination.liveness import Beat
-from coordination.orders import follow
 from coordination.stores import open_stores
 from coordination.sweep import Sweep
 from coordination.tasks.refusals import Claimant
@@ -32,6 +31,7 @@ from harness.pulse import Pulse
 from harness.sources import Sources
 from harness.subagents.subagents import Host, Subagents
 from harness.tools.background import Background, BackgroundLimits
+from harness.tools.orders import follow_orders
 from workspace.git import Git
 from workspace.sandbox.sandbox import Sight
 from workspace.workplace import Workplace
@@ -248,16 +248,23 @@ class Teammate:
         )
 
     def _lookout(self, pool: ToolPool, mind: Mind) -> Lookout:
-        stores, ttl = self._beside, self._ttl
+        stores, ttl, off_loop = self._beside, self._ttl, OffLoop()
         return Lookout(
             stores,
             self._pulse,
             wakeup=self.wakeup,
-            off_loop=OffLoop(),
+            off_loop=off_loop,
             shutdown=self._shutdown,
             sweep=Sweep(stores, ttl=ttl),
             keeper=self.keeper,
-            follow=partial(follow, stop=self._shutdown.ask, interrupt=pool.interrupt, compact=mind.compact),
+            follow=partial(
+                follow_orders,
+                stores,
+                off_loop,
+                stop=self._shutdown.ask,
+                interrupt=pool.interrupt,
+                compact=mind.compact,
+            ),
             ttl=ttl,
         )
 

@@ -10,16 +10,14 @@ import anyio.to_thread
 from coordination import layout
 from coordination.joining import ProfileWatch
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
-from coordination.orders import take_orders
 from coordination.process import known_dead, this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from agent_worker.lease_keeper import LeaseKeeper
     from agent_worker.shutdown import Shutdown
     from coordination.profile import Ttl
-    from coordination.records import Request
     from coordination.stores import Stores
     from coordination.sweep import Sweep
     from coordination.wakeup import Wakeup
@@ -46,7 +44,7 @@ class Lookout:
         shutdown: Shutdown,
         sweep: Sweep,
         keeper: LeaseKeeper,
-        follow: Callable[[list[Request]], None],
+        follow: Callable[[], Awaitable[None]],
         ttl: Ttl,
     ) -> None:
         self.shutdown = shutdown
@@ -83,7 +81,8 @@ class Lookout:
         has_changed, quiet = True, 0
         while True:
             before = self._lead_lives, self.shutdown.asked
-            self._follow(await self._off_loop(self._look))
+            await self._off_loop(self._look)
+            await self._follow()
             has_changed = has_changed or before != (self._lead_lives, self.shutdown.asked)
             if has_changed or quiet >= LOOKS_PER_REST:
                 self._pulse.ring()
@@ -113,8 +112,7 @@ class Lookout:
             self.shutdown.ask(f"no lead for {self._alone:.0f} s")
         return self.shutdown.asked
 
-    def _look(self) -> list[Request]:
-        """What is to be followed of what it found."""
+    def _look(self) -> None:
         bearer = layout.split_bearer(self._stores.actor)
         assert bearer
         self._stores.team.directory.check()
@@ -123,10 +121,8 @@ class Lookout:
         for watch in (self._sweep, self._lead_watch):
             watch.count_only(if_on_time=self._keeper.is_on_time)
         self._look_at_lead()
-        orders = take_orders(self._stores)
         self._sweep.look()
         self._sweep.repair_if_due()
-        return orders
 
     def _look_at_lead(self) -> None:
         now = self._stores.team.clock.monotonic()

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from coordination.events import EventsAbout
     from coordination.records import Member
     from coordination.stores import Stores
-    from harness.context.compactor import Compactor
     from harness.extras import Extras
     from harness.journal import Journal
     from harness.loop import Inbox
@@ -82,7 +81,6 @@ class Mind:
             off_loop=off_loop,
         )
         self._agent: Agent | None = None
-        self._compactor: Compactor | None = None
 
     @property
     def messages(self) -> Sequence[dict[str, Any]]:
@@ -101,7 +99,7 @@ class Mind:
     ) -> Agent:
         """The agent, with the tools of `pool`."""
         directory, events = self._stores.team.directory, self.events
-        self._compactor = make_compactor(
+        compactor = make_compactor(
             self._settings,
             self.model,
             ResultFiles(directory, layout.outputs(self._bearer)),
@@ -116,7 +114,7 @@ class Mind:
             journal=journal,
             system=lambda: system_prompt(self._situation(desk, pool.names)),
             settings=agent_settings(self._settings, self._member.model),
-            compactor=self._compactor,
+            compactor=compactor,
             events=events,
             on_text=lambda _: self._keeper.checkpoint(),
             stopping=stopping,
@@ -145,10 +143,10 @@ class Mind:
         if self._agent:
             await self._agent.note_todos(todos)
 
-    def compact(self, focus: str) -> None:
-        """The conversation is summed up before the next model call."""
-        if self._compactor:
-            self._compactor.ask(focus)
+    async def compact(self, focus: str) -> None:
+        """That the conversation is to be summed up is durable."""
+        if self._agent:
+            await self._agent.compact(focus)
 
     def close(self) -> None:
         """The others wait no longer for what this one was told."""

@@ -1,7 +1,8 @@
 """What a running process is told to do at once, asked for by a question on disk: mail orders nothing.
 
 A shutdown ends the process in order; an interrupt cancels the tool that runs, so that mail need not wait for
-its end; a compaction sums the conversation up before the next model call.
+its end; a compaction sums the conversation up before the next model call, and is told to a name, so that
+whoever bears it next heeds it.
 """
 
 from __future__ import annotations
@@ -10,16 +11,12 @@ from typing import TYPE_CHECKING
 
 from coordination import layout
 from coordination.mail.bearers import LEAD
-from coordination.protocols import Kind, order_refusal
+from coordination.protocols import ORDERS, Kind, order_refusal
 from coordination.records import MemberState, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from coordination.records import Message, Request
     from coordination.stores import Stores
-
-ORDERS = frozenset({Kind.SHUTDOWN, Kind.INTERRUPT, Kind.COMPACT})
 
 
 def ask_to_stop(stores: Stores, bearer: str) -> str:
@@ -46,47 +43,39 @@ def ask_to_interrupt(stores: Stores, message: Message) -> bool:
 
 def ask_to_compact(stores: Stores, name: str, focus: str) -> bool:
     """The member is asked to sum up its conversation, `focus` above all; False when it does not run."""
-    bearer = _present(stores, name)
-    if bearer is None:
+    if _present(stores, name) is None:
         return False
-    stores.requests.ask(Kind.COMPACT, bearer, reviewer=bearer, question=focus)
+    stores.requests.ask(Kind.COMPACT, name, reviewer=name, question=focus)
     stores.events.record("compaction_asked", member=name)
     return True
 
 
-def take_orders(stores: Stores) -> list[Request]:
-    """What the person or the present lead told this process to do; each one is answered."""
+def orders(stores: Stores) -> list[Request]:
+    """What the person or the present lead tells this process to do; an order of anybody else is denied.
+
+    They stay open until they are followed and `followed` says so.
+    """
     newest = stores.leadership.newest()
-    obeyed = []
+    found = []
     for question in (asked.question for asked in stores.requests.open()):
-        if question.kind not in ORDERS or question.reviewer != stores.actor:
-            continue  # only what this process has to answer is signed by who asked
+        if question.kind not in ORDERS or not _is_for(stores.actor, question):
+            continue
         refusal = order_refusal(question, present_term=newest[0] if newest else 0)
-        verdict = Verdict.DENY if refusal else Verdict.APPROVE
-        stores.requests.decide(question.id, verdict, reason=refusal or "")
         if refusal:
+            stores.requests.decide(question.id, Verdict.DENY, reason=refusal)
             stores.events.record("order_refused", request=question.id, why=refusal)
         else:
-            obeyed.append(question)
-    return obeyed
+            found.append(question)
+    return found
 
 
-def follow(
-    orders: Iterable[Request],
-    *,
-    stop: Callable[[str], None],
-    interrupt: Callable[[], None],
-    compact: Callable[[str], None],
-) -> None:
-    """Each is called as the orders want it: `stop` with the reason, `compact` with its focus."""
-    for order in orders:
-        match order.kind:
-            case Kind.SHUTDOWN:
-                stop(f"{order.asker} asked it to stop")
-            case Kind.INTERRUPT:
-                interrupt()
-            case Kind.COMPACT:
-                compact(order.question)
+def followed(stores: Stores, order: Request) -> None:
+    """What the order wants is done, or will be whoever dies."""
+    stores.requests.decide(order.id, Verdict.APPROVE)
+
+
+def _is_for(actor: str, order: Request) -> bool:
+    return order.reviewer == (actor.partition("~")[0] if order.kind == Kind.COMPACT else actor)
 
 
 def _present(stores: Stores, name: str) -> str | None:

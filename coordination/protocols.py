@@ -29,6 +29,9 @@ class Kind(StrEnum):
     PROPOSAL = "proposal"
 
 
+ORDERS = frozenset({Kind.SHUTDOWN, Kind.INTERRUPT, Kind.COMPACT})  # which a host signs
+
+
 @dataclass(eq=False)
 class TermOver(TeamError):
     """A lead tried to write after another took the next term."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from coordination import layout
 from coordination.errors import InvalidRecord
-from coordination.protocols import LEAD, PERSON, lead_term
+from coordination.protocols import LEAD, ORDERS, PERSON, lead_term
 from coordination.records import Decision, Request, Verdict
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def is_host(who: str) -> bool:
 
 
 def is_order(question: Request) -> bool:
-    """True for what a host asks of a member: to stop, to interrupt its work, to sum up."""
-    return is_host(question.asker) and question.reviewer not in {PERSON, LEAD}
+    """True for what a host asks of a process: to stop, to interrupt its work, to sum up."""
+    return is_host(question.asker) and question.kind in ORDERS
 
 
 def verify(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyio import CancelScope, to_thread
+from anyio import CancelScope, Lock, to_thread
 
 from coordination.usage import Usage
 from harness.context.conversation import MARK_KIND, Conversation
@@ -123,6 +123,7 @@ class Agent:
         self.time = TimeTold()  # with a clock where the model is to know it
         self.cost: RequestCost | None = None  # of what stands before the conversation
         self.conversation = conversation or Conversation()
+        self._one_at_a_time = Lock(fast_acquire=True)  # lines count in the order in which they are on disk
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -158,9 +159,17 @@ class Agent:
         """The todo list is durable."""
         await self._write([("todos", {"todos": todos})])
 
+    async def compact(self, focus: str = "") -> None:
+        """That the conversation is to be summed up before the next model call, is durable."""
+        await self._write([("compact", {"focus": focus})])
+
     async def hear(self, incoming: Sequence[Incoming]) -> None:
         """What arrived is in the conversation; the model sees it at its next call."""
-        await self._take_in(incoming)
+        if incoming:
+            recalled = await self.memory.recall(incoming, self.conversation) if self.memory else []
+            items = [(item.kind, {"text": item.text, **item.journal}) for item in (*incoming, *recalled)]
+            await self._write([*self.time.news(), *items])
+            await self._inbox.settle()
 
     async def run(self, incoming: Sequence[Incoming] = ()) -> TurnOutcome:
         """Rounds of model and tools until a reply calls no tool, or the turn has to end otherwise.
@@ -168,12 +177,13 @@ class Agent:
         What arrived is in the journal before the model sees it, and a reply before its tools run.
         Cancelling is safe at any point: a call whose end nobody saw is answered as unknown by the next run.
         """
-        await self._close_open_calls()
+        if calls := open_calls(self.messages):
+            await self._write([("tool_results", {"content": unknown_outcomes(calls)})])
         if self.hooks:
             incoming, refused = await self.hooks.admit(incoming)
             if refused:
                 return Turn().outcome(Ended.STOPPED, refused)
-        await self._take_in(incoming)
+        await self.hear(incoming)
         outcome = await self._rounds(Turn())
         if self.memory and not self.stopping():
             await self.memory.turn_over(outcome, self.conversation)
@@ -181,7 +191,7 @@ class Agent:
 
     async def _rounds(self, turn: Turn) -> TurnOutcome:
         while True:
-            await self._take_in(await self._inbox.take())
+            await self.hear(await self._inbox.take())
             if self.stopping():
                 return turn.outcome(Ended.STOPPED, "asked to stop")
             if not self.has_to_answer:
@@ -232,7 +242,7 @@ class Agent:
     async def _is_over(self, reply: Reply, turn: Turn) -> bool:
         """Do what the reply asks for; True when no further model call follows from it."""
         if reply.stop_reason == WINDOW_FULL:
-            self._compactor.ask()
+            await self.compact()
         uses = reply.tool_uses
         if not uses:
             return not (await self._asked_to_go_on(reply, turn) or await self._kept_going(reply, turn))
@@ -276,24 +286,12 @@ class Agent:
         self._events.record("model_call", usage=usage, tools=tools, **facts)
         turn.add(reply)
 
-    async def _take_in(self, incoming: Sequence[Incoming]) -> None:
-        if incoming:
-            recalled = await self.memory.recall(incoming, self.conversation) if self.memory else []
-            items = [(item.kind, {"text": item.text, **item.journal}) for item in (*incoming, *recalled)]
-            await self._write([*self.time.news(), *items])
-            await self._inbox.settle()
-
-    async def _close_open_calls(self) -> None:
-        calls = open_calls(self.messages)
-        if calls:
-            await self._write([("tool_results", {"content": unknown_outcomes(calls)})])
-
     async def _write(self, entries: list[tuple[str, dict[str, Any]]]) -> None:
         """On disk first, then in the conversation; a cancellation cannot come between."""
         with CancelScope(shield=True):
-            lines = await to_thread.run_sync(partial(self._journal.append_all, entries))
-        for line in lines:
-            self.conversation.take(line)
+            async with self._one_at_a_time:
+                for line in await to_thread.run_sync(partial(self._journal.append_all, entries)):
+                    self.conversation.take(line)
 
 
 def _cut_result(use: ToolUse) -> dict[str, Any]:

@@ -63,13 +63,8 @@ class Compactor:
         self._state = state
         self._on_text = on_text
         self._gauge = Gauge()
-        self._asked: str | None = None  # what is to be kept above all, when somebody asked
         self._counted = False  # the server was asked once since nothing is measured
         self._tools: tuple[Sequence[dict[str, Any]], int] = (), 0  # as last weighed, and what they weigh
-
-    def ask(self, focus: str = "") -> None:
-        """A summary is made before the next model call."""
-        self._asked = focus
 
     def heard(self, reply: Reply, conversation: Conversation, request: ModelRequest) -> None:
         """The reply, not yet in the conversation, says how full the window was."""
@@ -94,8 +89,9 @@ class Compactor:
             await self._trim(conversation, write)
             await self._shorten(conversation, write)
             full = await self._tokens(conversation, request)
-        if urgent or self._asked is not None or full > limits.share(limits.summarize_percent):
-            await self._summarize(conversation, write, request, least=urgent or self._asked is not None)
+        asked = urgent or bool(conversation.summary_asked)
+        if asked or full > limits.share(limits.summarize_percent):
+            await self._summarize(conversation, write, request, least=asked)
 
     async def _bound(self, conversation: Conversation, write: Write, *, urgent: bool) -> None:
         """What is new fits into its share, and no more images are kept than a server takes."""
@@ -155,8 +151,7 @@ class Compactor:
         self, conversation: Conversation, write: Write, request: ModelRequest, *, least: bool
     ) -> None:
         """`least` leaves nothing but the newest part as it is."""
-        limits, focus = self._limits, self._asked or ""
-        self._asked = None
+        limits = self._limits
         room = self._gauge.characters(limits.share(limits.kept_percent))
         tail = 0 if least else edits.newest_part(conversation.messages, characters=room)
         tail = tail or edits.newest_part(conversation.messages, characters=0)
@@ -166,7 +161,7 @@ class Compactor:
         where = await self._keep("history", rendered(gone))
         text = opening(
             conversation.requests,
-            await self._summary(gone, focus, request),
+            await self._summary(gone, "; ".join(filter(None, conversation.summary_asked)), request),
             request_characters=min(limits.request_characters, self._gauge.characters(limits.share(25))),
             where=str(where),
             state=await self._state(),

@@ -38,6 +38,7 @@ class Conversation:
         self.about = ""  # the task or run that it is held for
         self.todos: list[dict[str, Any]] = []  # as the model last wrote them
         self.rounds_without_todos = 0  # since it did, or since the conversation began
+        self.summary_asked: list[str] = []  # what it must keep above all, of each who asked for one
         self.unanswered: list[str] = []  # mail that the model has not answered yet
         self.characters = 0  # of the messages; an image counts as what it costs
         self.has_images = False
@@ -62,7 +63,7 @@ class Conversation:
         """Go on by what the line says: user-side lines gather in one message, results first."""
         self._mark(line)
         match line["kind"]:
-            case "conversation" | "context" | "withdrawn" | "todos":
+            case "conversation" | "context" | "withdrawn" | "todos" | "compact":
                 self._change(line)
             case "assistant":
                 self._say([block for block in line["content"] if not is_blank(block)])
@@ -94,6 +95,8 @@ class Conversation:
                 self._withdraw(line["texts"])
             case "todos":
                 self.todos = list(line["todos"])
+            case "compact":
+                self.summary_asked.append(line["focus"])
 
     def _note(self, kind: str) -> None:
         last = self.messages[-1] if self.messages else {"role": "user"}
@@ -132,6 +135,7 @@ class Conversation:
         self.rounds_without_todos = line.get("rounds_without_todos", 0)
         self.messages = list(line.get("messages", ()))
         self.requests = list(line.get("requests", ()))
+        self.summary_asked = list(line.get("summary_asked", ()))
         self.unanswered = list(line.get("unanswered", ()))
         self.untrusted, self.brought = str(line.get("untrusted", "")), ""
         self.kinds = list(line.get("kinds", ()))
@@ -145,6 +149,7 @@ class Conversation:
             "about",
             "messages",
             "requests",
+            "summary_asked",
             "unanswered",
             "todos",
             "rounds_without_todos",
@@ -198,6 +203,7 @@ class Conversation:
                 self.messages = [*before, joined, *self.messages[tail:]]
             case "summary":
                 self.messages = compacted(line["text"], self.messages[line["tail"] :])
+                self.summary_asked = []
                 self.recalled = []  # what was recalled is gone, and comes again where it fits
         self._weigh_all()
 

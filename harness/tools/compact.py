@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from harness.tool import Effect, Tool, ToolContext, closed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 
-def compact_tool(ask: Callable[[str], None]) -> Tool:
-    """`ask` is told what the summary must keep; it is made after all calls of the reply."""
+def compact_tool(ask: Callable[[str], Awaitable[None]]) -> Tool:
+    """`ask` makes durable what the summary must keep; it is made after all calls of the reply."""
 
     async def run(args: dict[str, Any], _: ToolContext) -> str:
-        ask(args.get("focus", ""))
+        await ask(args.get("focus", ""))
         return "the history is summed up after the calls of this reply; what you need of it stays in a file"
 
     return Tool(

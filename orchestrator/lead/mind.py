@@ -151,6 +151,11 @@ class LeadMind:
         if self.agent:
             await self.agent.note_todos(todos)
 
+    async def compact(self, focus: str) -> None:
+        """That the conversation is to be summed up is durable."""
+        if self.agent:
+            await self.agent.compact(focus)
+
     def _present_state(self) -> str:
         run, stores = self._opened.run, self._stores
         alive = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]

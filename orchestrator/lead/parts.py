@@ -110,9 +110,8 @@ class LeadParts:
         self.plans = PlansOfLead(self.background)
         self.inbox = self._inbox(account.positions)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
-        self.compact: Callable[[str], None] = lambda _: None  # the conversation, before its next call
+        self.mind: LeadMind | None = None  # of the conversation
         self.halts = Halts(opened, settings)
-        self._on_change: Callable[[Settings], None] = lambda _: None  # what the conversation does then
 
     def _records(self, account: Account) -> tuple[Journal, Former]:
         """The journal of this lead, and the conversation that those before it left, as far as it counts."""
@@ -120,11 +119,7 @@ class LeadParts:
         seal = partial(seals.seal, self.bearer)
         journal = mail_journal(team, self.bearer, account, secrets=self._secrets, seal=seal)
         left = left_behind(
-            team.directory,
-            account.journal,
-            account.offset,
-            path_of=layout.journal,
-            counting=seals.counting,
+            team.directory, account.journal, account.offset, path_of=layout.journal, counting=seals.counting
         )
         return journal, left
 
@@ -151,7 +146,13 @@ class LeadParts:
         self.settings = settings
         self.supervisor.given = self._given()
         self.halts.limits = settings.limits("team")
-        self._on_change(settings)
+        if self.mind:
+            self.mind.change(settings)
+
+    async def compact(self, focus: str) -> None:
+        """That the conversation is to be summed up is durable."""
+        if self.mind:
+            await self.mind.compact(focus)
 
     def conversation(self, *, on_text: Callable[[str], None], person: Box | None = None) -> Conversation:
         """The agent of the lead; a person who sits at it is one of its boxes. Raises CredentialsMissing."""
@@ -169,7 +170,7 @@ class LeadParts:
         subagents = self._subagents(mind, events, desk, extras)
         tooling = self._tooling(work, mind, extras=extras, jobs=jobs, subagents=subagents)
         pool = tooling.pool()
-        self.interrupt, self.compact, self._on_change = pool.interrupt, mind.compactor.ask, mind.change
+        self.interrupt, self.mind = pool.interrupt, mind
         mind.agent = agent = Agent(
             model=mind.model,
             pool=pool,

@@ -132,7 +132,7 @@ class LeadTooling:
         )
         return [
             *workspace_tools(self.settings, self.jobs),
-            compact_tool(self.mind.compactor.ask),
+            compact_tool(self.mind.compact),
             todo_write(self.mind.note_todos),
             *board_tools(stores.tasks, self.off_loop, self.work, run=lambda: run.id),
             *planning_tools(stores.tasks, self.off_loop, planning),

@@ -9,8 +9,8 @@ import anyio
 import anyio.to_thread
 
 from coordination.liveness import LOOKS_PER_TTL
-from coordination.orders import follow, take_orders
 from coordination.protocols import TermOver
+from harness.tools.orders import follow_orders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,9 @@ async def watch(parts: LeadParts, stream: Stream, stop: Callable[[str], None]) -
             await parts.behind(_look, parts)
         has_changed = await parts.behind(parts.profile.look) or has_changed
         if has_changed:
-            orders = await parts.behind(take_orders, parts.background)
-            follow(orders, stop=stop, interrupt=parts.interrupt, compact=parts.compact)
+            await follow_orders(
+                parts.background, parts.behind, stop=stop, interrupt=parts.interrupt, compact=parts.compact
+            )
         if stream.show_new() or has_changed:
             parts.pulse.ring()
         wait = partial(parts.wakeup.wait, LOOK_SECONDS)

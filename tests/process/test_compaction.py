@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import psutil
+
 from tests.support.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ WORKS = """
     call:
       - bash: {command: '@WAIT@'}
       - bash: {command: echo whole result}
+  - when: {system: role=teammate, results: outcome_unknown, last_user: 'port is 5433'}
+    call: {complete_task: {summary: done}}
   - when: {system: role=teammate, last_result: 'Look twice\\.'}
     call: {complete_task: {summary: done}}
   - when: {system: role=teammate, last_user: 'port is 5433.*whole text is in (?P<file>\\S+) \\(read'}
@@ -47,6 +51,26 @@ def test_a_teammate_compacts_at_the_end_of_its_batch(staged: Stages) -> None:  #
     assert "Look twice." in summary["text"]  # the request, word by word
     assert f"on the team: {who} [alive]" in summary["text"]
     assert "used of your limits:\ntask: 2 of 40 turns" in summary["text"]
+
+
+def test_an_order_that_a_killed_teammate_did_not_live_to_follow_is_followed_by_its_next_process(
+    staged: Stages,
+) -> None:
+    stage = staged(WORKS)
+    run = stage.start_tasks({"key": "a", "subject": "Long", "description": "Look twice.", "checks": ["any"]})
+    stage.wait(lambda: any("until [ -e" in command for command in stage.living()), "the long command")
+    who = stage.owner("Long")
+    first = stage.stores.roster.member(who)
+    stopped = psutil.Process(stage.pid(who))
+    stopped.suspend()
+    assert stage.leadhand("compact", who, "--focus", "the port").code == 0
+    stage.kill(stopped.pid)
+    stage.let_go()
+    assert run.end().code == 0
+    (summed_up,) = stage.events("context_summarized")
+    assert first
+    assert summed_up["who"] != f"{who}~{first.incarnation}"
+    assert not stage.stores.requests.open()
 
 
 def test_who_does_not_run_cannot_be_asked(staged: Stages) -> None:
@@ -81,6 +105,6 @@ def test_the_lead_compacts_at_a_slash_command(staged: Stages) -> None:
         assert terminal.end() == 0, terminal.text
         passing = {"checkpoint", "time"}
         kinds = [line["kind"] for line in stage.journal("lead~1") if line["kind"] not in passing]
-        assert kinds[1:] == ["user", "assistant", "user", "context", "assistant"]
+        assert kinds[1:] == ["user", "assistant", "compact", "user", "context", "assistant"]
     finally:
         terminal.close()

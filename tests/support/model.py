@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from coordination.team_root import Team
+    from harness.loop import Pool
 
 ONE_CALL = Usage(calls=1, input_tokens=10, output_tokens=2)
 JOURNAL = ".team/transcripts/alice~7.jsonl"
@@ -162,7 +163,7 @@ class AgentUnderTest:
         self,
         team: Team,
         model: Model,
-        pool: FakePool | None = None,
+        pool: Pool | None = None,
         *,
         limits: ContextLimits | None = None,
         state: str = "",

@@ -53,7 +53,7 @@ def alice(team: Team) -> Iterator[Watcher]:
 
 def test_an_order_to_stop_is_followed_and_the_first_reason_stays(team: Team, alice: Watcher) -> None:
     ask_to_stop(leads(team), alice.teammate.bearer)
-    alice.lookout._follow(alice.lookout._look())
+    anyio.run(alice.lookout._follow)
     alice.lookout.shutdown.ask("the lead has ended")
     assert alice.lookout.is_over(has_task=True)
     assert alice.lookout.shutdown.why == "lead~1 asked it to stop"

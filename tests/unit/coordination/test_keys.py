@@ -153,11 +153,17 @@ def test_forged_answers_orders_and_stamps_are_passed_over_and_told_of(team: Team
     answer = alice.get(asked.id).answer
     assert answer
     assert (answer.verdict, answer.key) == (Verdict.DENY, 1)
-    order = Requests(team, "person").ask("shutdown", "alice~2", reviewer="alice~2", question="stop alice")
-    assert [state.question.id for state in alice.open()] == [order.id]
-    forged = order.to_json() | {"id": "req_00000009"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "to"),
+    [("shutdown", "alice~2"), ("interrupt", "lead~1"), ("compact", "alice"), ("compact", "lead")],
+)
+def test_a_forged_order_is_none(team: Team, kind: str, to: str) -> None:
+    alice = Requests(team, "alice~2", lambda: 1)
+    order = Requests(team, "person").ask(kind, to, reviewer=to, question="now")
     (team.root / layout.request_log("req_00000009")).mkdir()
-    plant_answer(team, "req_00000009", forged, 1)
+    plant_answer(team, "req_00000009", order.to_json() | {"id": "req_00000009"}, 1)
     assert [state.question.id for state in alice.open()] == [order.id]
 
 

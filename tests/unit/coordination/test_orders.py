@@ -8,10 +8,12 @@ import pytest
 
 from coordination import layout
 from coordination.numbered_log import pretty, seal
-from coordination.orders import ask_to_compact, ask_to_interrupt, ask_to_stop, follow, take_orders
+from coordination.orders import ask_to_compact, ask_to_interrupt, ask_to_stop, followed, orders
 from coordination.protocols import Kind
 from coordination.records import Verdict
 from coordination.stores import Stores, open_stores
+from harness.off_loop import OffLoop
+from harness.tools.orders import follow_orders
 from tests.support.people import comes_alive, leads, stores_of
 
 if TYPE_CHECKING:
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
     from coordination.team_root import Team
 
 ME = "alice~2"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 @pytest.fixture
@@ -31,11 +38,15 @@ def a_message(stores: Stores, to: str = "alice") -> Message:
 
 
 def asks(stores: Stores, kind: str, whom: str = ME) -> str:
+    whom = whom.partition("~")[0] if kind == Kind.COMPACT else whom
     return stores.requests.ask(kind, whom, reviewer=whom).id
 
 
 def taken(stores: Stores) -> list[str]:
-    return [order.kind for order in take_orders(stores)]
+    found = orders(stores)
+    for order in found:
+        followed(stores, order)
+    return [order.kind for order in found]
 
 
 @pytest.mark.parametrize("by", ["person", "lead"])
@@ -72,7 +83,7 @@ def test_a_member_orders_nobody_about(team: Team, alice: Stores, kind: Kind) -> 
     assert taken(alice) == []
 
 
-@pytest.mark.parametrize("reviewer", ["lead", "person"])
+@pytest.mark.parametrize("reviewer", ["lead", "person", "alice", ME])
 @pytest.mark.parametrize("asker", ["person", "lead~1"])
 @pytest.mark.parametrize("kind", [Kind.SHUTDOWN, Kind.INTERRUPT, Kind.COMPACT])
 def test_what_looks_like_an_order_and_is_unsigned_is_passed_over(
@@ -83,8 +94,8 @@ def test_what_looks_like_an_order_and_is_unsigned_is_passed_over(
     record = pretty(seal(f"request/{forged}", body, number=1, prev=0, commit_id="forged"))
     team.directory.make(layout.request_log(forged))
     assert team.directory.publish(layout.record(layout.request_log(forged), 1), record) is None
-    assert [asked.question.id for asked in alice.requests.open()] == [forged]
-    assert taken(alice) == []
+    assert alice.requests.open() == []
+    assert taken(alice) == taken(lead) == []
     asks(lead, kind)
     assert taken(alice) == [kind]
 
@@ -126,14 +137,41 @@ def test_an_interrupt_of_an_earlier_process_is_not_for_the_next_one(team: Team, 
     assert taken(stores_of(team, alice.roster.restart("alice"))) == []
 
 
-def test_each_order_is_followed_with_what_it_says(team: Team, alice: Stores) -> None:
-    person, done = open_stores(team, "person"), list[str]()
+@pytest.mark.anyio
+async def test_each_order_is_followed_with_what_it_says_and_answered_only_then(
+    team: Team, alice: Stores
+) -> None:
+    person, done, off_loop = open_stores(team, "person"), list[str](), OffLoop()
     ask_to_stop(person, ME)
     assert ask_to_interrupt(person, a_message(person))
     assert ask_to_compact(person, "alice", "open questions")
+
+    def does(what: str) -> None:
+        done.append(f"{what}, {len(person.requests.open())} open")
+
+    async def compacts(focus: str) -> None:
+        does(focus)
+
     for _ in range(2):
-        follow(take_orders(alice), stop=done.append, interrupt=lambda: done.append("!"), compact=done.append)
-    assert sorted(done) == ["!", "open questions", "person asked it to stop"]
+        await follow_orders(alice, off_loop, stop=does, interrupt=lambda: does("!"), compact=compacts)
+    assert [said.partition(", ")[2] for said in done] == ["3 open", "2 open", "1 open"]
+    assert sorted(said.partition(", ")[0] for said in done) == [
+        "!",
+        "open questions",
+        "person asked it to stop",
+    ]
+
+
+@pytest.mark.parametrize("name", ["alice", "lead"])
+def test_an_order_to_compact_waits_for_whoever_bears_the_name_until_it_is_followed(
+    team: Team, alice: Stores, name: str
+) -> None:
+    first = alice if name == "alice" else leads(team)
+    assert ask_to_compact(open_stores(team, "person"), name, "")
+    assert orders(first)
+    successor = stores_of(team, alice.roster.restart("alice")) if name == "alice" else leads(team)
+    assert taken(successor) == [Kind.COMPACT]
+    assert taken(successor) == []
 
 
 def test_where_no_process_is_there_is_nothing_to_interrupt(team: Team) -> None:

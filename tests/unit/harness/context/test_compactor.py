@@ -15,8 +15,10 @@ from harness.context.resume import left_behind
 from harness.journal import Journal, read
 from harness.loop import Incoming
 from harness.models.model import Capacity, ImproperEnd, PromptTooLong, Reply
+from harness.tools.compact import compact_tool
 from harness.turn import Ended
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, calls, says
+from tests.support.tools import noted_tool, pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +50,11 @@ def used(reply: Reply, tokens: int) -> Reply:
     """The reply as a server sent it that had read so many tokens, most of them from its cache."""
     usage = Usage(calls=1, input_tokens=100, cache_read_tokens=tokens - 100, output_tokens=10)
     return Reply(content=reply.content, stop_reason=reply.stop_reason, usage=usage)
+
+
+def steps(team: Team) -> list[str]:
+    """How the history became shorter."""
+    return [line["step"] for line in read(team.directory, JOURNAL) if line["kind"] == "context"]
 
 
 def shown(under: AgentUnderTest, number: int) -> str:
@@ -142,19 +149,40 @@ async def test_a_full_window_at_the_end_of_a_reply_is_summed_up_and_gone_on_from
     assert "[Compacted]" in shown(under, 3)
 
 
-async def test_a_call_for_a_summary_is_heeded_after_all_calls_of_the_reply(team: Team) -> None:  # S45, T130
-    pool = FakePool()
-    model = FakeModel(calls("look"), calls("compact", "look"), says("a summary"), says("done"))
-    under = AgentUnderTest(team, model, pool)
-    pool._on_run = lambda: under.compactor.ask("open tasks") if "compact" in pool.ran else None
+async def test_a_call_for_a_summary_is_heeded_after_all_calls_of_the_reply(  # S45, T130
+    team: Team, tmp_path: Path
+) -> None:
+    async def ask(focus: str) -> None:
+        await under.agent.compact(focus)
+
+    call = calls("compact", focus="open tasks")
+    asked = Reply(content=[*call.content, *calls("look").content], stop_reason="tool_use", usage=call.usage)
+    tools = pool([compact_tool(ask), noted_tool([], "look")], tmp_path)
+    under = AgentUnderTest(team, FakeModel(calls("look"), asked, says("a summary"), says("done")), tools)
     await under.agent.run(GO)
     assert "The agent wants this kept above all: open tasks" in shown(under, 2)
     last = under.model.requests[3].messages
     assert fault(last) is None
-    assert [block["content"] for block in last[-1]["content"]] == ["compact", "look"]
+    assert [block["content"].split()[-1] for block in last[-1]["content"]] == ["file", "noted"]
     assert shown(under, 3).count("[Compacted]") == 1
-    steps = [line["step"] for line in read(team.directory, JOURNAL) if line["kind"] == "context"]
-    assert steps == ["summary"]
+    assert steps(team) == ["summary"]
+
+
+async def test_a_summary_that_was_asked_for_is_made_by_whoever_goes_on(team: Team) -> None:
+    died = AgentUnderTest(team, FakeModel(calls("look"), says("looked")))
+    await died.agent.run(GO)
+    for focus in ("open tasks", "", "the port"):
+        await died.agent.compact(focus)
+    left = Conversation.of(read(team.directory, JOURNAL))
+    (team.root / JOURNAL).unlink()
+    under = AgentUnderTest(team, FakeModel(says("a summary"), says("done"), says("and more")))
+    await under.agent.go_on(left)
+    await under.agent.run([Incoming(text="go on")])
+    assert "kept above all: open tasks; the port" in shown(under, 0)
+    assert "[Compacted]" in shown(under, 1)
+    await under.agent.run([Incoming(text="once only")])
+    assert steps(team) == ["summary"]
+    assert not Conversation.of(read(team.directory, JOURNAL)).summary_asked
 
 
 async def test_the_middle_of_a_very_long_history_is_left_out_with_a_note(team: Team) -> None:

@@ -154,7 +154,7 @@ async def test_after_a_summary_it_may_come_again(team: Team) -> None:
     under = remembering(team, calls("look"), says("a"), says("summary"), says("b"), says("c"))
     await under.agent.run(asks("ports"))
     assert under.agent.conversation.recalled
-    under.compactor.ask()
+    await under.agent.compact()
     await under.agent.run(asks("go on"))
     assert under.agent.conversation.recalled == []
     await under.agent.run(asks("ports"))
