@@ -11,8 +11,8 @@ from coordination.records import MemberState
 from harness.assembly import agent_settings, make_compactor, make_model
 from harness.context.time_told import TimeTold
 from harness.loop import Agent
-from harness.memory.assemble import make_memory
-from harness.memory.keeper import Rememberer
+from harness.memory.keeper import MemoryKeeper, Rememberer
+from harness.memory.store import MemoryStore
 from harness.models.budget import Budget
 from harness.models.throttle import Throttle
 from harness.prompt import Role, Situation, system_prompt
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from harness.extras import Extras
     from harness.journal import Journal
     from harness.loop import Inbox
-    from harness.memory.keeper import MemoryKeeper
     from harness.models.recovery import Waiting
     from harness.off_loop import OffLoop
     from harness.settings.settings import Settings
@@ -134,9 +133,8 @@ class Mind:
             secrets=settings.secrets(),
             on_text=self._keeper.checkpoint,
         )
-        return make_memory(
-            who, settings, self.model, directory=team.directory, clock=team.clock, events=self.events
-        )
+        store = MemoryStore(team.directory)
+        return MemoryKeeper(store, self.model, who, settings=settings, events=self.events, clock=team.clock)
 
     async def note_todos(self, todos: list[dict[str, Any]]) -> None:
         """The todo list is durable."""

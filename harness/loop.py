@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anyio import CancelScope, Lock, to_thread
+from msgspec.structs import asdict
 
-from coordination.usage import Usage
 from harness.context.conversation import MARK_KIND, Conversation
 from harness.context.messages import open_calls, unknown_outcomes
 from harness.context.reminder import cut_off, with_results
@@ -279,7 +279,7 @@ class Agent:
         )
 
     async def _record(self, reply: Reply, turn: Turn) -> None:
-        usage = {name: getattr(reply.usage, name) for name in Usage.__struct_fields__}
+        usage = asdict(reply.usage)
         facts = {"stop_reason": reply.stop_reason, "model": reply.model, "request_id": reply.request_id}
         await self._write([("assistant", {"content": reply.content, "usage": usage, **facts})])
         tools = [use.name for use in reply.tool_uses]

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anyio import to_thread
+from msgspec.structs import asdict
 
-from coordination.usage import Usage
 from harness.context import edits
 from harness.context.gauge import Gauge, sent_tokens
 from harness.context.messages import size_of
@@ -187,9 +187,8 @@ class Compactor:
         except NoReply as error:
             self._events.record("summary_failed", error=str(error))
             return FAILED
-        usage = {name: getattr(reply.usage, name) for name in Usage.__struct_fields__}
-        facts = {"model": reply.model, "purpose": "summary"}
-        self._events.record("model_call", usage=usage, tools=[], **facts)
+        usage = asdict(reply.usage)
+        self._events.record("model_call", usage=usage, tools=[], model=reply.model, purpose="summary")
         return reply.text or FAILED
 
     async def _keep(self, name: str, text: str) -> Path:

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import move_on_after, to_thread
+from msgspec.structs import asdict
 
 from coordination.clock import iso
 from coordination.errors import LinkInTheWay, StateUnreadable, StateUnwritable
-from coordination.usage import Usage
 from harness.context.conversation import REQUEST_KIND
 from harness.loop import Incoming
 from harness.memory import consolidation, extraction
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from harness.context.conversation import Conversation
     from harness.memory.extraction import Draft
     from harness.memory.record import Note
+    from harness.memory.settings import MemorySettings
     from harness.memory.store import MemoryStore
     from harness.models.model import Model
     from harness.turn import TurnOutcome
@@ -37,21 +38,6 @@ REPLY_TOKENS = 2000  # of one answer about the memory
 PATIENCE_SECONDS = 30.0  # for that answer; nobody's work waits longer for it
 FAILURES = (NoReply, extraction.NoProposals, StateUnwritable, StateUnreadable, LinkInTheWay)
 WORTH_ASKING = frozenset({Ended.DONE, Ended.LIMIT})  # a turn that was stopped or got no reply has no end
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemoryLimits:
-    """How much is recalled and kept; as the settings of the same names."""
-
-    recall_records: int
-    recall_characters: int
-    extract: bool
-    least_characters: int
-    shown_characters: int
-    record_characters: int
-    records: int
-    characters: int
-    consolidate_from: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,14 +61,14 @@ class MemoryKeeper:
         model: Model,
         who: Rememberer,
         *,
-        limits: MemoryLimits,
+        settings: MemorySettings,
         events: Events,
         clock: Clock,
     ) -> None:
         self._store = store
         self._model = model
         self._who = who
-        self._limits = limits
+        self._settings = settings
         self._events = events
         self._clock = clock
         self._said: list[str] = []  # since a model was last asked about it
@@ -94,15 +80,15 @@ class MemoryKeeper:
         requests = [each.text for each in incoming if _is_request(each)]
         for text in requests:
             self._hear(f"request: {text}", weighs=self._who.leads)
-        if not requests or not self._limits.recall_records:
+        if not requests or not self._settings.memory_recall_records:
             return []
         look = await self._look()
         found = chosen(
             "\n".join(requests),
             look.records,
             besides=conversation.recalled,
-            number=self._limits.recall_records,
-            characters=self._limits.recall_characters,
+            number=self._settings.memory_recall_records,
+            characters=self._settings.memory_recall_characters,
         )
         if not found:
             return []
@@ -115,8 +101,8 @@ class MemoryKeeper:
         """What of the turn is worth it is remembered; a lead then puts the memory in order."""
         for text in outcome.said:
             self._hear(f"agent: {text}", weighs=True)
-        is_due = self._weight >= self._limits.least_characters and outcome.ended in WORTH_ASKING
-        if not self._limits.extract or not is_due:
+        is_due = self._weight >= self._settings.memory_least_characters and outcome.ended in WORTH_ASKING
+        if not self._settings.memory_extract or not is_due:
             return
         said, self._said, self._weight = self._said, [], 0
         with move_on_after(PATIENCE_SECONDS) as scope:
@@ -135,14 +121,14 @@ class MemoryKeeper:
 
     async def _extract(self, said: Sequence[str], untrusted: str) -> None:
         known = (await self._look()).records
-        asked = extraction.question(said, known, self._limits.shown_characters)
+        asked = extraction.question(said, known, self._settings.memory_shown_characters)
         for draft in (await self._ask(extraction.RULE, asked))[: extraction.MOST]:
             await self._keep(replace(draft.note(), untrusted=untrusted))
 
     async def _keep(self, note: Note) -> None:
         look = await self._look()
         note = self._signed(note)
-        why = extraction.refusal(note, look.records, characters=self._limits.record_characters)
+        why = extraction.refusal(note, look.records, characters=self._settings.memory_record_characters)
         if why is None and self._is_full(look, note):
             why = "the memory is full; `leadhand memory forget` makes room, or raise memory.records"
         if why:
@@ -152,8 +138,8 @@ class MemoryKeeper:
         self._events.record("memory_stored", record=record.id, type=str(note.kind))
 
     def _is_full(self, look: Look, note: Note) -> bool:
-        limits = self._limits
-        return len(look.records) >= limits.records or look.characters + note.size > limits.characters
+        is_full = len(look.records) >= self._settings.memory_records
+        return is_full or look.characters + note.size > self._settings.memory_characters
 
     async def _consolidate(self) -> None:
         """What has gathered since the last time is merged where it belongs together."""
@@ -162,11 +148,11 @@ class MemoryKeeper:
             await to_thread.run_sync(self._store.put_away, look.replaced)
         seen = await to_thread.run_sync(lambda: self._store.consolidated)
         new = [record for record in look.records if record.file not in seen and not record.is_by_hand]
-        if len(new) < self._limits.consolidate_from:
+        if len(new) < self._settings.memory_consolidate_from:
             return
         shown = consolidation.shown([*new, *(record for record in look.records if record not in new)])
         proposed = await self._ask(consolidation.RULE, consolidation.question(shown))
-        limit = self._limits.record_characters
+        limit = self._settings.memory_record_characters
         for merge in consolidation.merges(proposed, shown, characters=limit):
             merged = await to_thread.run_sync(self._store.merge, self._signed(merge.note), merge.sources)
             if merged:
@@ -186,7 +172,7 @@ class MemoryKeeper:
             max_tokens=REPLY_TOKENS,
         )
         reply = await self._model.reply(request, lambda _: self._who.on_text())
-        usage = {name: getattr(reply.usage, name) for name in Usage.__struct_fields__}
+        usage = asdict(reply.usage)
         self._events.record("model_call", usage=usage, tools=[], model=reply.model, purpose="memory")
         return extraction.drafts(reply.text)
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import anyio
 
 from harness.models.limits import LimitReached, Limits, Spent, reached, shown
+from harness.models.model import Around
 from harness.off_loop import OffLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.models.ledger import Ledger
-    from harness.models.model import Capacity, Model, ModelRequest, Reply
+    from harness.models.model import Model, ModelRequest, Reply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class Scope:
     minutes: Callable[[], float]  # since it began
 
 
-class LimitedModel:
+class LimitedModel(Around):
     """Looks at the use of task, member and team before each call; overshoots by the one call that runs.
 
     Calls run side by side only while all of them together, each like the largest so far, stay within.
@@ -37,7 +38,7 @@ class LimitedModel:
         self, model: Model, ledger: Ledger, scopes: list[Scope], *, noting: Callable[[], None]
     ) -> None:
         """`ledger` leaves the calls of this model to be told; `noting` is called around each."""
-        self._model = model
+        super().__init__(model)
         self._noting = noting
         self._off_loop = OffLoop()  # for the ledger
         self.change(ledger, scopes)
@@ -100,18 +101,6 @@ class LimitedModel:
     def budget(self) -> list[str]:
         """What is used of the limits, a line for each scope that has any."""
         return [f"{scope.kind}: {shown(self._spent(scope), scope.limits)}" for scope in self._scopes]
-
-    async def count(self, request: ModelRequest) -> int | None:
-        """As the model behind counts."""
-        return await self._model.count(request)
-
-    async def capacity(self, model: str) -> Capacity:
-        """As the model behind says."""
-        return await self._model.capacity(model)
-
-    async def close(self) -> None:
-        """The model behind is closed."""
-        await self._model.close()
 
     def _spent(self, scope: Scope) -> Spent:
         return self._ledger.spent(scope.kind, scope.name(), minutes=scope.minutes())

@@ -97,6 +97,29 @@ class Model(Protocol):
         ...
 
 
+class Around:
+    """A model around another, to which it passes on what it does not do itself."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
+        """As `Model.reply`."""
+        return await self._model.reply(request, on_text)
+
+    async def count(self, request: ModelRequest) -> int | None:
+        """As `Model.count`."""
+        return await self._model.count(request)
+
+    async def capacity(self, model: str) -> Capacity:
+        """As `Model.capacity`."""
+        return await self._model.capacity(model)
+
+    async def close(self) -> None:
+        """The model behind is closed."""
+        await self._model.close()
+
+
 @dataclass(eq=False)
 class NoReply(TeamError):
     """Root of all: a model call that brought no reply that may be acted on."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from harness.models.fallback import ModelChoice
-from harness.models.model import ImproperEnd, ModelBusy, ModelUnreachable, NoReply
+from harness.models.model import Around, ImproperEnd, ModelBusy, ModelUnreachable, NoReply
 from harness.off_loop import OffLoop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from harness.models.model import Capacity, Model, ModelRequest, Reply
+    from harness.models.model import Model, ModelRequest, Reply
     from harness.models.throttle import Throttle
 
 ATTEMPTS = 3
@@ -60,7 +60,7 @@ def classify(error: NoReply, *, attempt: int, failures: int = 0, jitter: float =
     return Retry(after_seconds=backoff * (1 + JITTER * jitter))
 
 
-class RecoveringModel:
+class RecoveringModel(Around):
     """A model whose passing failures are waited out; what it raises is final."""
 
     def __init__(  # noqa: PLR0913 - each is one choice of the one who puts the model together
@@ -81,7 +81,7 @@ class RecoveringModel:
 
         `on_model` is told when another model answers than before.
         """
-        self._model = model
+        super().__init__(model)
         self._before_call = before_call
         self._off_loop = off_loop or OffLoop()
         self._on_model = on_model
@@ -112,17 +112,6 @@ class RecoveringModel:
         if model == request.model:
             return request
         return replace(request, model=model, max_tokens=await self._at_most(request.max_tokens, model))
-
-    async def count(self, request: ModelRequest) -> int | None:
-        """As `Model.count`, in one attempt."""
-        return await self._model.count(request)
-
-    async def capacity(self, model: str) -> Capacity:
-        """As the model behind says."""
-        return await self._model.capacity(model)
-
-    async def close(self) -> None:
-        await self._model.close()
 
     async def _insist(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         attempt = failures = 0

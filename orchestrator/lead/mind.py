@@ -9,8 +9,8 @@ from coordination import layout
 from coordination.events import EventTail
 from coordination.records import MemberState
 from harness.assembly import make_compactor, make_model
-from harness.memory.assemble import make_memory
-from harness.memory.keeper import Rememberer
+from harness.memory.keeper import MemoryKeeper, Rememberer
+from harness.memory.store import MemoryStore
 from harness.models.budget import Budget, Stopwatch
 from harness.models.limits import Spent, reached
 from harness.models.throttle import Throttle
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
     from harness.context.compactor import Compactor
     from harness.loop import Agent
-    from harness.memory.keeper import MemoryKeeper
     from harness.models.metered_model import MeteredModel
     from harness.models.recovery import Waiting
     from harness.off_loop import OffLoop
@@ -138,9 +137,8 @@ class LeadMind:
             work=self._events.work,
             secrets=secrets,
         )
-        return make_memory(
-            who, settings, self.model, directory=team.directory, clock=team.clock, events=self._events
-        )
+        store = MemoryStore(team.directory)
+        return MemoryKeeper(store, self.model, who, settings=settings, events=self._events, clock=team.clock)
 
     def change(self, settings: Settings) -> None:
         """Limits and prices are these from now on. Blocks; no call of the model may run meanwhile."""

@@ -11,8 +11,9 @@ from harness.context.conversation import Conversation
 from harness.context.messages import fault
 from harness.journal import read
 from harness.loop import Incoming
-from harness.memory.keeper import MemoryKeeper, MemoryLimits, Rememberer
+from harness.memory.keeper import MemoryKeeper, Rememberer
 from harness.memory.record import Kind
+from harness.memory.settings import MemorySettings
 from harness.memory.store import MemoryStore
 from harness.models.model import ImproperEnd
 from harness.turn import Ended
@@ -25,17 +26,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 LONG = "I found out much about the ports of the tests. " * 6
-LIMITS = {
-    "recall_records": 5,
-    "recall_characters": 20_000,
-    "extract": True,
-    "least_characters": 200,
-    "shown_characters": 8000,
-    "record_characters": 2000,
-    "records": 200,
-    "characters": 100_000,
-    "consolidate_from": 10,
-}
 PORTS = {"type": "project", "name": "test ports", "description": "which port", "body": "Port 5433."}
 
 
@@ -44,7 +34,7 @@ def proposes(*proposals: dict[str, Any]) -> Reply:
 
 
 def remembering(
-    team: Team, *replies: Reply | NoReply, leads: bool = False, secrets: tuple[str, ...] = (), **limits: Any
+    team: Team, *replies: Reply | NoReply, leads: bool = False, secrets: tuple[str, ...] = (), **settings: Any
 ) -> AgentUnderTest:
     """Alice with the memory of the team, and a model that gives these replies."""
     under = AgentUnderTest(team, FakeModel(*replies))
@@ -58,7 +48,7 @@ def remembering(
             work=lambda: {"run": "run_1f3a09bc", "task": "task_00000001"},
             secrets=secrets,
         ),
-        limits=MemoryLimits(**(LIMITS | limits)),
+        settings=MemorySettings(**{f"memory_{name}": value for name, value in settings.items()}),
         events=under.events,
         clock=team.clock,
     )
