@@ -12,6 +12,7 @@ from harness.context.messages import (
     holds_image,
     is_blank,
     open_calls,
+    repaired,
     size_of,
     unknown_outcomes,
 )
@@ -50,13 +51,15 @@ class Conversation:
 
     @classmethod
     def of(cls, lines: Iterable[dict[str, Any]]) -> Self:
-        """The last conversation in the lines, with every call answered."""
+        """The last conversation in the lines, fit to be sent with every call answered, whatever was lost."""
         conversation = cls()
         for line in lines:
             conversation.take(line)
         unanswered = open_calls(conversation.messages)
         if unanswered:
             conversation.take({"kind": "tool_results", "content": unknown_outcomes(unanswered)})
+        conversation.messages = repaired(conversation.messages)
+        conversation._weigh_all()
         return conversation
 
     def take(self, line: dict[str, Any]) -> None:
@@ -193,9 +196,11 @@ class Conversation:
     def _shrink(self, line: dict[str, Any]) -> None:
         match line["step"]:
             case "edits":
-                edits = [Edit.from_json(edit) for edit in line["edits"]]
-                self.messages = with_edits(self.messages, edits)
-            case "trim":
+                found = map(Edit.from_json, line["edits"])
+                self.messages = with_edits(
+                    self.messages, [edit for edit in found if edit.fits(self.messages)]
+                )
+            case "trim" if self.messages:
                 head, tail = line["head"], line["tail"]
                 *before, last = self.messages[:head]
                 note = {"type": "text", "text": line["note"]}
@@ -224,8 +229,3 @@ class Conversation:
 
 def _tells_time(block: Block) -> bool:
     return str(block.get("text", "")).startswith(TIME_TEXT.partition("{")[0])
-
-
-def history(lines: Iterable[dict[str, Any]]) -> list[Message]:
-    """The messages of the last conversation in `lines`, fit to be sent, with every call answered."""
-    return Conversation.of(lines).messages

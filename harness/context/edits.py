@@ -37,6 +37,14 @@ class Edit:
         """Id of the call whose result it is; empty for an image that a person sent."""
         return str(self.new.get("tool_use_id", ""))
 
+    def fits(self, messages: Sequence[Message]) -> bool:
+        """The block that it is for stands there; where lines were lost another may, or none."""
+        blocks = blocks_of(messages[self.message]) if self.message < len(messages) else []
+        there = blocks[self.block] if self.block < len(blocks) else {}
+        if self.call:
+            return there.get("tool_use_id") == self.call
+        return there.get("type") == "image"
+
     def naming(self, where: str) -> Edit:
         """The same edit, its new text ending with where the whole is."""
         new = _with_text(self.new, f"{text_of(self.new)}\n[the whole result is in {where}]")
@@ -103,14 +111,14 @@ def drop_old_images(messages: Sequence[Message], *, kept: int, kept_bytes: int) 
 
 
 def middle(messages: Sequence[Message], *, kept: int) -> tuple[int, int] | None:
-    """Which messages to leave out, from and up to, so that about `kept` stay; None when none may go.
+    """Which messages to leave out, from and up to, so that `kept` stay at most; None when none may go.
 
     The first messages stay, no call is torn from its result, and what follows begins with the model's words.
     """
     head = next((n for n in (HEAD_MESSAGES, 1) if _ends_head(messages, n)), None)
     if head is None or len(messages) <= kept:
         return None
-    first = max(head + 1, len(messages) - kept)
+    first = max(head + 1, len(messages) - (kept - head))
     answers = (n for n in range(first, first_unseen(messages)) if messages[n]["role"] == "assistant")
     tail = next(answers, None)
     return (head, tail) if tail is not None and tail > head else None

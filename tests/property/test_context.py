@@ -19,7 +19,7 @@ from harness.context.messages import (
     result_ids,
 )
 from harness.context.summary import opening
-from tests.support.histories import Message, histories
+from tests.support.histories import Message, histories, lines_of
 
 steps = st.one_of(
     st.tuples(st.just("bound"), st.integers(0, 9000)),
@@ -109,24 +109,21 @@ def test_a_history_cut_anywhere_is_repaired_and_loses_no_words(
     assert {call for message in rest[first:] for call in call_ids(message)} == answered
 
 
-@given(histories(), st.integers(0, 30))
+@given(histories(), st.lists(steps, max_size=3), st.data())
 @settings(deadline=None)
-def test_what_a_journal_holds_up_to_any_line_can_be_gone_on_with(messages: list[Message], cut: int) -> None:
-    lines: list[dict[str, Any]] = []
-    for message in messages:
-        blocks = blocks_of(message)
-        kind = "assistant" if message["role"] == "assistant" else "tool_results"
-        results = [block for block in blocks if kind == "assistant" or block["type"] == "tool_result"]
-        if results:
-            lines.append({"kind": kind, "content": results})
-        lines += [
-            {"kind": "mail", "text": block["text"]}
-            for block in blocks
-            if kind != "assistant" and block["type"] == "text"
-        ]
-    messages = Conversation.of(lines[: cut + 2]).messages
-    assert fault(messages) is None
-    assert open_calls(messages) == []
+def test_what_a_journal_holds_can_be_gone_on_with_wherever_it_ends_and_whatever_line_of_it_is_lost(
+    messages: list[Message], todo: list[tuple[str, int]], data: st.DataObject
+) -> None:
+    lines = lines_of(messages)
+    lines = lines[: data.draw(st.integers(1, len(lines)))]
+    for step, size in todo:
+        line = line_of(step, size, Conversation.of(lines).messages)
+        lines += [{"kind": "context", **line}] if line else []
+    lost = data.draw(st.one_of(st.none(), st.integers(0, len(lines) - 1)))
+    after = Conversation.of(line for number, line in enumerate(lines) if number != lost)
+    assert not after.messages or fault(after.messages) is None
+    assert open_calls(after.messages) == []
+    assert after.characters == conversation_of(after.messages).characters
 
 
 def failed(message: Message) -> list[str]:

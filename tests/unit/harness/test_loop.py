@@ -9,7 +9,7 @@ import pytest
 
 from coordination.clock import local
 from coordination.usage import Usage
-from harness.context.conversation import Conversation, history
+from harness.context.conversation import Conversation
 from harness.context.messages import OUTCOME_UNKNOWN
 from harness.context.time_told import TimeTold
 from harness.journal import read
@@ -232,7 +232,7 @@ async def test_a_cancelled_call_is_answered_as_unknown_by_the_next_turn(team: Te
 async def test_the_journal_holds_the_conversation_that_the_model_saw(team: Team) -> None:
     under = AgentUnderTest(team, FakeModel(calls("look"), says("done")))
     await under.agent.run(GO)
-    assert history(read(team.directory, JOURNAL)) == under.agent.messages
+    assert Conversation.of(read(team.directory, JOURNAL)).messages == under.agent.messages
 
 
 async def test_an_agent_can_go_on_from_messages_of_before(team: Team) -> None:
@@ -250,7 +250,7 @@ async def test_a_new_conversation_starts_without_the_old_one(team: Team) -> None
     await under.agent.begin("next task")
     await under.agent.run([Incoming(text="fresh")])
     assert under.texts_of_request(1) == ["fresh"]
-    assert history(read(team.directory, JOURNAL)) == under.agent.messages
+    assert Conversation.of(read(team.directory, JOURNAL)).messages == under.agent.messages
 
 
 async def test_the_system_prompt_is_asked_for_at_every_call(team: Team) -> None:

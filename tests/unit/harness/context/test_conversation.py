@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.context.conversation import Conversation, history
+from harness.context.conversation import Conversation
 from harness.context.messages import OUTCOME_UNKNOWN, fault, open_calls
 from tests.support.model import after, calls, says
 
@@ -16,12 +16,16 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
     return {"kind": kind, **fields}
 
 
+def messages_of(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return Conversation.of(lines).messages
+
+
 def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
 def test_user_side_lines_gather_in_one_message() -> None:
-    assert history([line("user", text="goal"), line("mail", text="news", source="x")]) == [
+    assert messages_of([line("user", text="goal"), line("mail", text="news", source="x")]) == [
         {"role": "user", "content": [text("goal"), text("news")]}
     ]
 
@@ -33,7 +37,7 @@ def test_results_come_before_what_arrived_meanwhile() -> None:
         line("mail", text="stop"),
         line("tool_results", content=[RESULT]),
     ]
-    assert history(lines)[-1]["content"] == [RESULT, text("stop")]
+    assert messages_of(lines)[-1]["content"] == [RESULT, text("stop")]
 
 
 def test_blank_texts_are_not_sent() -> None:
@@ -52,27 +56,27 @@ def test_blank_texts_are_not_sent() -> None:
 
 
 def test_a_reply_without_content_leaves_no_message() -> None:
-    messages = history([line("user", text="a"), line("assistant", content=[]), line("user", text="b")])
+    messages = messages_of([line("user", text="a"), line("assistant", content=[]), line("user", text="b")])
     assert messages == [{"role": "user", "content": [text("a"), text("b")]}]
 
 
 def test_thinking_is_kept_as_it_came() -> None:
     thinking = {"type": "thinking", "thinking": "", "signature": "SIG"}
-    messages = history([line("user", text="a"), line("assistant", content=[thinking, text("b")])])
+    messages = messages_of([line("user", text="a"), line("assistant", content=[thinking, text("b")])])
     assert messages[1]["content"] == [thinking, text("b")]
 
 
 def test_a_new_conversation_forgets_the_one_before() -> None:
     lines = [line("user", text="old"), line("conversation", why="next task"), line("user", text="new")]
-    assert history(lines) == [{"role": "user", "content": [text("new")]}]
+    assert messages_of(lines) == [{"role": "user", "content": [text("new")]}]
 
 
 def test_lines_without_text_are_no_messages() -> None:
-    assert history([line("checkpoint", positions={}), line("mail", text=None)]) == []
+    assert messages_of([line("checkpoint", positions={}), line("mail", text=None)]) == []
 
 
 def test_a_call_whose_end_nobody_saw_is_answered_as_unknown_and_not_run_again() -> None:
-    messages = history([line("user", text="deploy"), line("assistant", content=CALL.content)])
+    messages = messages_of([line("user", text="deploy"), line("assistant", content=CALL.content)])
     assert messages[-1]["content"] == [
         {
             "type": "tool_result",
@@ -122,5 +126,5 @@ def test_withdrawn_texts_are_gone_and_the_rest_stays() -> None:
         {"kind": "schedule", "text": "the meeting"},
         {"kind": "withdrawn", "texts": ["the meeting"]},
     ]
-    assert history(lines) == [{"role": "user", "content": [{"type": "text", "text": "do it"}]}]
-    assert history(lines[1:]) == []
+    assert messages_of(lines) == [{"role": "user", "content": [{"type": "text", "text": "do it"}]}]
+    assert messages_of(lines[1:]) == []

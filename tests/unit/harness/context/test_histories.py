@@ -92,7 +92,7 @@ def test_h03_the_first_request_and_the_last_results_outlive_the_middle() -> None
     assert fault(after) is None
     assert after[0] == messages[0]
     assert after[head:] == messages[tail:]
-    assert len(after) <= 24
+    assert len(after) <= 20
     seen = edits.shorten_consumed(messages, kept=3)
     assert not [edit for edit in seen if edit.message >= edits.first_unseen(messages)]
 
@@ -143,7 +143,7 @@ def test_h07_a_call_that_ran_when_the_process_died_is_unknown_and_still_there() 
 
 
 def test_h08_a_result_without_its_call_becomes_text_and_the_last_words_stay() -> None:
-    mended = repaired(case("h08")["messages"])
+    mended = Conversation.of(lines_of(case("h08")["messages"])).messages
     assert fault(mended) is None
     assert "42 lines" in text_of(mended[0]["content"][0])
     assert text_of(mended[-1]["content"][-1]) == "And b.py?"
