@@ -70,7 +70,7 @@ def make_model(  # noqa: PLR0913 - the parts of one role, named once
         address=settings.base_url or DEFAULT_ADDRESS, api_key=settings.api_key, auth_token=settings.auth_token
     )
     recovering = RecoveringModel(
-        AnthropicModel(endpoint),
+        budget.limit(AnthropicModel(endpoint), task),
         fallback=settings.fallback_model_id,
         throttle=throttle,
         on_wait=on_wait,
@@ -78,7 +78,7 @@ def make_model(  # noqa: PLR0913 - the parts of one role, named once
         before_call=before_call,
         off_loop=off_loop,
     )
-    return MeteredModel(budget.limit(recovering, task))
+    return MeteredModel(recovering)
 
 
 def make_compactor(

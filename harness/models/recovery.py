@@ -100,7 +100,10 @@ class RecoveringModel(Around):
         tokens = await self._at_most(2 * request.max_tokens, self._choice.of(request.model))
         if tokens <= request.max_tokens:
             return reply
-        longer = await self._insist(replace(request, max_tokens=tokens), on_text)
+        try:
+            longer = await self._insist(replace(request, max_tokens=tokens), on_text)
+        except NoReply:  # what came counts, and can be gone on from
+            return reply
         return replace(longer, usage=reply.usage + longer.usage)
 
     async def _at_most(self, tokens: int, model: str) -> int:

@@ -21,6 +21,7 @@ BUSY = """
     say: Done.
   - call: {list_tasks: {}}
 """
+OUT_OF_ROOM = "  - {say: and so on, stop_reason: max_tokens}"
 TALKS = "  - call: {list_tasks: {}}"
 
 
@@ -53,6 +54,15 @@ def test_a_lead_at_the_limit_of_the_command_line_ends_with_4_and_money_is_shown(
     again = stage.leadhand("resume", "--yes")
     assert again.code == 4, again
     assert "limits.team.max_usd 3" in again.out
+
+
+def test_a_reply_that_is_asked_for_once_more_with_more_room_is_a_call_of_its_own(staged: Stages) -> None:
+    stage = staged(OUT_OF_ROOM, LEADHAND_LIMITS_TEAM_MAX_TURNS="3")
+    ended = stage.leadhand("run", "talk", "--yes")
+    assert ended.code == 4, ended
+    assert "limits.team.max_turns 3 (3 used)" in ended.out
+    turns = json.loads(stage.leadhand("usage", "--json").out)["turns"]
+    assert [turn["usage"]["calls"] for turn in turns] == [2, 1]
 
 
 def test_a_limit_in_money_without_a_price_refuses_to_start(staged: Stages) -> None:

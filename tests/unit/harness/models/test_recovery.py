@@ -6,6 +6,7 @@ import pytest
 
 from coordination import layout
 from coordination.protocols import TermOver
+from harness.models.limits import LimitReached
 from harness.models.model import (
     Capacity,
     CredentialsMissing,
@@ -128,6 +129,14 @@ async def test_a_reply_out_of_room_is_asked_once_more_with_twice_the_room() -> N
 async def test_a_second_reply_out_of_room_is_handed_on_as_it_is() -> None:
     model = FakeModel(*[says("ha", stop_reason="max_tokens")] * 2)
     assert (await RecoveringModel(model).reply(asks("go"), lambda _: None)).is_cut
+
+
+@pytest.mark.anyio
+async def test_a_reply_out_of_room_is_handed_on_where_no_longer_one_comes() -> None:
+    reached = LimitReached(scope="team", what="max_turns 1 (1 used)")
+    model = FakeModel(says("ha", stop_reason="max_tokens"), reached)
+    reply = await RecoveringModel(model).reply(asks("go"), lambda _: None)
+    assert (reply.text, reply.usage.calls) == ("ha", 1)
 
 
 @pytest.mark.anyio
