@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from harness.context.conversation import MARK_KIND, Conversation
 from harness.context.messages import open_calls, unknown_outcomes
-from harness.context.reminder import cut_off, with_results
+from harness.context.reminder import after_restart, with_results
 from harness.context.time_told import TimeTold
 from harness.models.limits import LimitReached
 from harness.models.model import Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
@@ -147,7 +147,7 @@ class Agent:
 
     async def go_on(self, left: Conversation) -> None:
         """The conversation that another process left behind is this one's; its open calls are unknown."""
-        owed = cut_off(left, self._pool.schemas)
+        owed = after_restart(left, self._pool.schemas)
         await self._write([("conversation", {"why": "goes on", **left.to_json()}), *owed])
 
     async def distrust(self, why: str) -> None:

@@ -17,6 +17,7 @@ from harness.hooks.outcome import Says
 from harness.input_schema import InputSchema
 from harness.models.model import ToolUse
 from harness.preview import preview
+from harness.roles.role import CONNECT, SERVERS
 from harness.tool import Effect, Refusal
 
 if TYPE_CHECKING:
@@ -195,8 +196,7 @@ class ToolPool:
 
     async def _let_pass(self, tool: Tool, call: ToolCall, guards: Sequence[Guard]) -> tuple[ToolCall, str]:
         """The call as it may run, and what the model is to know of that."""
-        refusal = await _bordered("semantic", self._examine, tool, call)
-        if refusal is not None:
+        if refusal := await _bordered("semantic", self._examine, tool, call):
             raise _Stopped(refusal)
         waits = self._waits()
         amended = await _ask(guards, call, tool)
@@ -232,8 +232,7 @@ class ToolPool:
         return f"\n{said}" if said else ""
 
     async def _examine(self, tool: Tool, call: ToolCall) -> Refusal | None:
-        fault = self._inputs[tool.name].fault(call.input)
-        if fault is not None:
+        if fault := self._inputs[tool.name].fault(call.input):
             return Refusal(gate="schema", reason=fault.reason, text=fault.text)
         return tool.semantic(call.input) if tool.semantic else None
 
@@ -296,4 +295,6 @@ def _changed(call: ToolCall) -> str:
 def _unknown(name: str, known: list[str]) -> Refusal:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else f"the tools are {', '.join(known)}"
+    if name.startswith(SERVERS) and CONNECT in known:
+        hint = f"is its server connected? {CONNECT} connects it; {hint}"
     return Refusal(gate="schema", reason="unknown_tool", text=f"there is no tool {name!r}; {hint}")

@@ -19,6 +19,8 @@ from harness.turn import Ended
 from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, calls, says
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from coordination.team_root import Team
     from tests.support.clock import FakeClock
 
@@ -259,6 +261,34 @@ async def test_the_system_prompt_is_asked_for_at_every_call(team: Team) -> None:
     under.agent._system = lambda: next(tasks)
     await under.agent.run(GO)
     assert [request.system for request in under.model.requests] == ["task=", "task=task_1"]
+
+
+class PoolWithServers(FakePool):
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        return [{"name": "connect_mcp"}, *super().schemas]
+
+
+@pytest.mark.parametrize(("killed_after", "told"), [("assistant", 1), ("tool_results", 1), ("the end", 0)])
+async def test_who_goes_on_is_told_that_no_server_is_connected_unless_nothing_is_to_be_answered(
+    team: Team, killed_after: str, told: int
+) -> None:
+    model = FakeModel(calls("connect_mcp", name="docs"), says("done"))
+    under = AgentUnderTest(team, model, PoolWithServers())
+    await under.agent.run(GO)
+    lines = list(read(team.directory, JOURNAL))
+    kinds = [line["kind"] for line in lines]
+    end = kinds.index(killed_after) + 1 if killed_after in kinds else len(lines)
+    await under.agent.go_on(Conversation.of(lines[:end]))
+    assert str(under.agent.messages).count("Before you use tools of docs again, call connect_mcp.") == told
+    assert under.agent.has_to_answer == bool(told)
+
+
+async def test_who_never_connected_a_server_hears_nothing_of_it(team: Team) -> None:
+    under = AgentUnderTest(team, FakeModel(calls("look"), says("done")), PoolWithServers())
+    await under.agent.run(GO)
+    await under.agent.go_on(Conversation.of(list(read(team.directory, JOURNAL))[:3]))
+    assert "connect_mcp" not in str(under.agent.messages)
 
 
 async def test_each_call_is_recorded_with_what_it_used(team: Team) -> None:

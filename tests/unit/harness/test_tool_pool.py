@@ -39,6 +39,14 @@ def test_an_unknown_tool_is_answered_with_near_names(tmp_path: Path) -> None:
     assert result["content"] == "[schema/unknown_tool] there is no tool 'nota'; did you mean note?"
 
 
+def test_a_tool_of_a_server_that_is_not_connected_is_answered_with_how_it_comes(tmp_path: Path) -> None:
+    tools = [noted_tool([], "connect_mcp"), noted_tool([], "mcp__deps__search")]
+    [result] = settle(pool(tools, tmp_path), call("mcp__docs__search"))
+    assert "is its server connected? connect_mcp connects it; did you mean" in result["content"]
+    [result] = settle(pool(tools[1:], tmp_path), call("mcp__docs__search"))
+    assert "connect_mcp" not in result["content"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
