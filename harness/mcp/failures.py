@@ -35,6 +35,9 @@ def first_leaf(errors: BaseExceptionGroup[Exception]) -> BaseException:
 
 def leaf(errors: BaseExceptionGroup[Exception]) -> str:
     """The first of them as one line."""
+    from mcp import MCPError  # noqa: PLC0415 - slow, and loaded where it was raised
+
     error = first_leaf(errors)
     text = " ".join(str(error).split())[:300]
-    return text if isinstance(error, TeamError) else f"{type(error).__name__}: {text}".removesuffix(": ")
+    is_told = isinstance(error, TeamError | MCPError)
+    return text if is_told and text else f"{type(error).__name__}: {text}".removesuffix(": ")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
     from pathlib import Path
 
-    import httpx2
     from anyio.abc import SocketStream
     from mcp.client._transport import TransportStreams
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
     # By server, a stream to it through the broker of the host; None where there is no broker to ask.
     WayToShared = Callable[[str], Awaitable[SocketStream | None]]
-
-HTTP_SECONDS = 30.0  # for connecting and sending
-SILENCE_SECONDS = 300.0  # between two pieces of a response; calls have limits of their own
 
 
 def _discard(server: str) -> int:  # noqa: ARG001 - the shape of an opener of logs
@@ -72,8 +68,10 @@ async def _own(server: Server, around: Surroundings, wire: Wire) -> AsyncIterato
         case Transport.HTTP:
             from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - slow
 
+            from harness.mcp.http_client import Client  # noqa: PLC0415 - likewise
+
             async with (
-                _http_client(dict(server.headers)) as client,
+                Client(server.headers) as client,
                 streamable_http_client(server.url, http_client=client) as (reads, writes),
             ):
                 yield TappedReads(reads, wire), TappedWrites(writes, wire)
@@ -106,10 +104,3 @@ def _log(server: Server, around: Surroundings) -> Iterator[int]:
         yield log
     finally:
         os.close(log)
-
-
-def _http_client(headers: dict[str, str]) -> httpx2.AsyncClient:
-    """Heeds the proxies of the environment."""
-    import httpx2  # noqa: PLC0415 - slow
-
-    return httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(HTTP_SECONDS, read=SILENCE_SECONDS))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.abc
 import pytest
 
 from coordination.records import PlanState
@@ -24,7 +27,10 @@ from tests.support.mcp import Agent, agent, faulty, processes_with, until
 from tests.support.tools import Person, Plans
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from anyio.abc import SocketStream
 
     from coordination.team_root import Team
 
@@ -119,6 +125,54 @@ async def test_what_cannot_be_connected_is_told_with_the_reason(
         assert result["is_error"]
         assert reason in result["content"]
         assert not one.names()
+
+
+@asynccontextmanager
+async def refusing(status: str) -> AsyncIterator[str]:
+    """The address of a server that answers every request with this status."""
+
+    async def refuse(stream: SocketStream) -> None:
+        async with stream:
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                while b"\r\n\r\n" not in await stream.receive():
+                    pass
+                body = b'{"error": "invalid_token"}'
+                head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                await stream.send(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, refuse)
+        yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}/mcp"
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "advice"),
+    [
+        ("401 Unauthorized", {}, 'answered 401; .* "headers": {"Authorization": "Bearer \\${NAME}"}'),
+        (
+            "401 Unauthorized",
+            {"Authorization": "Bearer old"},
+            "answered 401; .* has the token in them run out",
+        ),
+        (
+            "403 Forbidden",
+            {"Authorization": "Bearer x"},
+            "answered 403; whoever the headers .* may not use it",
+        ),
+        ("503 Service Unavailable", {}, "docs could not be connected: it answered 503"),
+    ],
+)
+async def test_a_server_that_refuses_is_told_with_what_to_do(
+    tmp_path: Path, status: str, headers: dict[str, str], advice: str
+) -> None:
+    async with refusing(status) as url:
+        server = Server(name="docs", transport=Transport.HTTP, url=url, headers=headers)
+        async with agent(tmp_path, server) as one:
+            said = await one.says("connect_mcp", name="docs")
+    assert re.search(advice, said), said
+    assert "Bearer old" not in said
 
 
 async def test_a_changed_list_is_followed(tmp_path: Path) -> None:
@@ -287,8 +341,7 @@ async def test_three_servers_closed_in_any_order_leave_no_process(tmp_path: Path
             assert one
             one.close()
             group.cancel_scope.cancel()
-    assert not processes_with("mark-s38")
-    assert not processes_with("98761")
+    await until(lambda: not processes_with("mark-s38") and not processes_with("98761"))
 
 
 async def test_what_a_killed_server_left_behind_is_ended(tmp_path: Path) -> None:

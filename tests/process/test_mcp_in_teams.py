@@ -51,7 +51,7 @@ def test_two_teammates_call_one_shared_tool_once_each_under_one_standing_answer(
     assert (methods.count("initialize"), methods.count("tools/call")) == (1, 2)
     [standing] = json.loads(stage.leadhand("approvals", "--json").out)["standing"]
     assert (standing["tool"], standing["allow"]) == ("mcp__faulty__echo", True)
-    assert not processes_with(str(FAULTY))
+    stage.wait(lambda: not processes_with(str(FAULTY)), "the end of the server")
     follow.signal(signal.SIGTERM).end()
 
 

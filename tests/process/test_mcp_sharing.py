@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from harness.mcp.config import Server, Transport
-from tests.process.test_mcp import OUTCOMES, connected
+from tests.process.test_mcp import OUTCOMES, connected, refusing
 from tests.support.mcp import faulty, processes_with, until
 from tests.support.sharing import host
 
@@ -83,8 +83,7 @@ async def test_eight_agents_and_five_shared_servers_are_five_processes(team: Tea
         await until(lambda: len(here.calls("answered")) == 40)
         assert sorted(here.calls("answered")) == sorted((name, "echo") for name in agents for _ in names)
         assert len(here.brokers) == 1
-    assert not processes_with("mark-shared")
-    assert not psutil.pid_exists(here.brokers[0])
+    await until(lambda: not processes_with("mark-shared") and not psutil.pid_exists(here.brokers[0]))
 
 
 async def test_outcomes_and_progress_are_those_of_a_connection_of_ones_own(
@@ -165,8 +164,8 @@ async def test_a_killed_server_ends_the_calls_of_all_as_unknown_and_is_started_o
             (call,) = [of for of in one.trail.events if of["action"] == "mcp_called"]
             assert (call["outcome"], call["reason"]) == ("unknown", "connection_lost")
             await works_again(one)
-        assert len(processes_with("mark-kill")) == 1
-        assert sorted(here.calls("lost")) == [("a", "hang"), ("b", "hang")]
+        await until(lambda: len(processes_with("mark-kill")) == 1)
+        await until(lambda: sorted(here.calls("lost")) == [("a", "hang"), ("b", "hang")])
 
 
 async def test_a_killed_broker_is_started_anew_and_agents_connect_again(team: Team, tmp_path: Path) -> None:
@@ -193,10 +192,17 @@ async def test_without_a_lead_an_agent_connects_by_itself(team: Team, tmp_path: 
         await connected(alice)
         (shared,) = processes_with("mark-alone")
         await here.end()
-        assert not shared.is_running()
+        await until(lambda: not shared.is_running())
         await works_again(alice)
-        assert len(processes_with("mark-alone")) == 1
-    assert not processes_with("mark-alone")
+        await until(lambda: len(processes_with("mark-alone")) == 1)
+    await until(lambda: not processes_with("mark-alone"))
+
+
+async def test_a_shared_server_that_wants_a_token_is_told_with_what_to_do(team: Team, tmp_path: Path) -> None:
+    async with refusing("401 Unauthorized") as url:
+        server = Server(name="docs", transport=Transport.HTTP, url=url, share=True)
+        async with host(team, tmp_path, server) as here, here.agent("alice") as alice:
+            assert "Bearer ${NAME}" in await connected(alice, "docs")
 
 
 async def test_a_server_that_cannot_be_started_is_told_with_the_reason(team: Team, tmp_path: Path) -> None:
@@ -223,4 +229,5 @@ async def test_a_server_of_the_present_protocol_is_shared_likewise(
         assert "verify_business" in await agents[0].says("mcp__modern__grow")
         for one in agents:
             await until(lambda one=one: "mcp__modern__more" in one.names())  # type: ignore[misc]
-        assert sorted(here.calls("answered")) == [("a", "add"), ("a", "grow"), ("b", "add")]
+        answered = [("a", "add"), ("a", "grow"), ("b", "add")]
+        await until(lambda: sorted(here.calls("answered")) == answered)
