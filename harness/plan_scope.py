@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.permissions.rules import SHELL, as_pattern
-from harness.permissions.shell_effects import acts
+from harness.permissions.shell_effects import acts, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class Scope:
             return None if named else f"the tool {tool}"
         if tool != SHELL:
             return self._outside(ground.places(str(arguments.get("path", "."))))
-        known = {act.line for check in checks for act in acts(check)}
+        known = lines_of(checks)
         for act in acts(str(arguments.get("command", ""))):
             if act.line and any(as_pattern(pattern).fullmatch(act.line) for pattern in self.commands):
                 continue

@@ -71,7 +71,7 @@ def _from_json(event: Event, said: dict[str, Any]) -> Outcome:
     updated = own.get("updatedInput") if event is Event.PRE_TOOL_USE else None
     if updated is not None and not isinstance(updated, dict):
         return _failed(event, "printed an updatedInput that is no object")
-    if decision not in _DECISIONS:
+    if not isinstance(decision, str | None) or decision not in _DECISIONS:
         return _failed(event, f"printed a decision that nobody knows: {decision!r}")
     says = _DECISIONS[decision]
     return Outcome(says, "" if says is Says.PASS else reason or "it gave no reason", context, updated)

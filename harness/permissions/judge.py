@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from harness.permissions.judge_shell import judge_command, needs_word_for_guides
 from harness.permissions.protected import is_secret
 from harness.permissions.rules import SHELL, Verdict, default_of
-from harness.permissions.ruling import Ground, Policy, Ruling, by_rule
+from harness.permissions.ruling import Ground, Policy, Ruling, asked, by_rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +38,7 @@ def _of_file(policy: Policy, tool: str, places: Sequence[str], ground: Ground) -
             if rule := policy.decides(verdict, name, places):
                 return by_rule(rule)
     if any(map(is_secret, places)) and not policy.decides(Verdict.ALLOW, tool, places, named=True):
-        text = f"{places[0]} looks like a file with credentials"
-        return Ruling(verdict=Verdict.ASK, reason="secret", text=text)
+        return asked("secret", f"{places[0]} looks like a file with credentials")
     if tool in WRITERS and (told := needs_word_for_guides(policy, places, ground)):
         return told
     return _by_rules(policy, tool, places) or _by_default(tool)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.permissions.protected import is_secret
+from harness.permissions.protected import is_guide, is_secret
 from harness.permissions.rules import SHELL, Rule, Verdict
-from harness.permissions.ruling import Ground, Policy, Ruling, by_rule, is_outside
-from harness.permissions.shell_effects import acts
+from harness.permissions.ruling import Ground, Policy, Ruling, asked, by_rule, is_outside
+from harness.permissions.shell_effects import acts, lines_of
 from harness.permissions.shell_harm import destructive
 from harness.permissions.shell_words import UNKNOWN
 
@@ -25,28 +25,23 @@ def judge_command(policy: Policy, text: str, ground: Ground) -> Ruling:
     harm = destructive(text)
     if harm:
         return Ruling(verdict=Verdict.DENY, reason="destructive", text=f"this command {harm}")
-    checks = {act.line for check in policy.checks for act in acts(check)}
+    checks = lines_of(policy.checks)
     rulings = [_on_act(policy, act, ground, checks) for act in acts(text)]
     return min(rulings, key=lambda ruling: _BY_WEIGHT.index(ruling.verdict), default=_READS)
 
 
-def _on_act(policy: Policy, act: Act, ground: Ground, checks: set[str]) -> Ruling:
-    reads = [place for path in act.reads for place in ground.places(path)]
-    writes = [place for path in act.writes for place in ground.places(path)]
-    trees = [place for path in act.trees for place in ground.places(path)]
-    below = [file for tree in trees for file in (ground.files_below or _none)(tree)]
-    reads += [*trees, *filter(is_outside, below)]
-    spoilt = next(filter(ground.is_protected, writes), None)
-    if spoilt:
+def _on_act(policy: Policy, act: Act, ground: Ground, checks: frozenset[str]) -> Ruling:
+    below = ground.below(act.trees)
+    reads = [*ground.all_places(act.reads + act.trees), *below]
+    writes = ground.all_places(act.writes)
+    if spoilt := next(filter(ground.is_protected, writes), None):
         text = f"{act.line}: {spoilt} belongs to git, the team or its policy, which only people write"
         return Ruling(verdict=Verdict.DENY, reason="protected", text=text)
     for verdict in (Verdict.DENY, Verdict.ASK):
-        if rule := _tightening(policy, verdict, act, reads=[*reads, *below], writes=writes):
+        if rule := _tightening(policy, verdict, act, reads=reads, writes=writes):
             return by_rule(rule)
-    carried = [place for path in act.carries for place in ground.places(path)]
-    told = [place for tree in carried for place in ground.files_below(tree)] if ground.files_below else []
     return (
-        _needs_its_own_word(policy, act, ground, reads=[*reads, *below], writes=[*writes, *told])
+        _needs_its_own_word(policy, act, ground, reads=reads, writes=writes)
         or _allowed(policy, act, checks)
         or _by_nature(act, reads, ground)
     )
@@ -69,7 +64,7 @@ def needs_word_for_guides(policy: Policy, writes: Sequence[str], ground: Ground)
     for place in filter(ground.instructs, writes):
         if not policy.decides(Verdict.ALLOW, "write_file", [place], named=True):
             text = f"{place} tells agents what to do, or is part of a skill that they load"
-            return Ruling(verdict=Verdict.ASK, reason="instructs", text=text)
+            return asked("instructs", text)
     return None
 
 
@@ -79,21 +74,18 @@ def _needs_its_own_word(
     """What a rule for commands at large does not allow: secrets, other directories, what cannot be undone."""
     secret = next((place for place in reads if is_secret(place)), None)
     if secret and not policy.decides(Verdict.ALLOW, "read_file", [secret], named=True):
-        text = f"{act.line}: {secret} looks like a file with credentials"
-        return Ruling(verdict=Verdict.ASK, reason="secret", text=text)
-    if told := needs_word_for_guides(policy, writes, ground):
+        return asked("secret", f"{act.line}: {secret} looks like a file with credentials")
+    guides = [place for place in ground.below(act.carries) if is_guide(place)]
+    if told := needs_word_for_guides(policy, [*writes, *guides], ground):
         return told
     for place in filter(is_outside, writes):
         if not policy.decides(Verdict.ALLOW, "write_file", [place], named=True):
-            text = f"{act.line}: it writes to {place}, outside the working directory"
-            return Ruling(verdict=Verdict.ASK, reason="outside", text=text)
-    planted = next(filter(ground.is_repository, act.at), None)
-    if planted or (act.always and not any(_names(rule, act) for rule in policy.rules)):
+            return asked("outside", f"{act.line}: it writes to {place}, outside the working directory")
+    if planted := next(filter(ground.is_repository, act.at), None):
         why = f"git takes {planted} for a repository, whose settings start programs"
-        return Ruling(
-            verdict=Verdict.ASK, reason="shell", text=f"{act.line}: {why if planted else act.always}"
-        )
-    return None
+        return asked("shell", f"{act.line}: {why}")
+    is_named = any(_names(rule, act) for rule in policy.rules)
+    return asked("shell", f"{act.line}: {act.always}") if act.always and not is_named else None
 
 
 def _names(rule: Rule, act: Act) -> bool:
@@ -102,7 +94,7 @@ def _names(rule: Rule, act: Act) -> bool:
     return rule.verdict is Verdict.ALLOW and rule.tool == SHELL and first == act.line.split()[:2]
 
 
-def _allowed(policy: Policy, act: Act, checks: set[str]) -> Ruling | None:
+def _allowed(policy: Policy, act: Act, checks: frozenset[str]) -> Ruling | None:
     known = act.line and UNKNOWN not in act.line
     rule = policy.decides(Verdict.ALLOW, SHELL, [act.line] if known else [])
     if rule:
@@ -125,20 +117,12 @@ def _is_check(line: str, check: str) -> bool:
 def _by_nature(act: Act, reads: Sequence[str], ground: Ground) -> Ruling:
     line = act.line.replace(UNKNOWN, "…") or "it"
     if act.why:
-        return Ruling(verdict=Verdict.ASK, reason="shell", text=f"{line}: {act.why}")
-    for path in act.reads + act.trees:
-        if ground.may_be_option(path):
-            text = f"{line}: {path} stands for a name that is taken for an option"
-            return Ruling(verdict=Verdict.ASK, reason="shell", text=text)
+        return asked("shell", f"{line}: {act.why}")
+    if option := next(filter(ground.may_be_option, act.reads + act.trees), None):
+        return asked("shell", f"{line}: {option} stands for a name that is taken for an option")
     for place in reads:
         if is_outside(place):
-            text = f"{line}: it reads {place}, outside the working directory"
-            return Ruling(verdict=Verdict.ASK, reason="outside", text=text)
+            return asked("outside", f"{line}: it reads {place}, outside the working directory")
         if ground.is_state(place):
-            text = f"{line}: {place} belongs to git or the team"
-            return Ruling(verdict=Verdict.ASK, reason="outside", text=text)
+            return asked("outside", f"{line}: {place} belongs to git or the team")
     return _READS
-
-
-def _none(_: str) -> Sequence[str]:
-    return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.permissions.rules import MCP, SHELL
-from harness.permissions.shell_effects import acts
+from harness.permissions.shell_effects import acts, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -21,7 +21,7 @@ def could_send(
     `marked` are the members whose own conversations hold such text; `checks` are commands of people.
     """
     if tool == SHELL:
-        known = {act.line for check in checks for act in acts(check)}
+        known = lines_of(checks)
         found = acts(str(arguments.get("command", "")))
         return any(act.why and not act.is_local and act.line not in known for act in found)
     return tool.startswith(MCP) or (tool == MAIL and arguments.get("to") not in marked)

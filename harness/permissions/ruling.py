@@ -54,6 +54,10 @@ def by_rule(rule: Rule) -> Ruling:
     return Ruling(verdict=rule.verdict, reason="rule", text=f"the rule {rule} says {rule.verdict}", rule=rule)
 
 
+def asked(reason: str, text: str) -> Ruling:
+    return Ruling(verdict=Verdict.ASK, reason=reason, text=text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ground:
     """Where a call would act. Without the functions paths are taken by their words alone."""
@@ -72,6 +76,15 @@ class Ground:
             return [path]
         found = self.real(path) if self.real else [normpath(join(self.cwd, path))]
         return [self._place(real) for real in found]
+
+    def all_places(self, paths: Sequence[str]) -> list[str]:
+        """Where these lead."""
+        return [place for path in paths for place in self.places(path)]
+
+    def below(self, paths: Sequence[str]) -> list[str]:
+        """All files in these directories, a link as the place that it leads to."""
+        find = self.files_below or (lambda _: ())
+        return [file for place in self.all_places(paths) for file in find(place)]
 
     def _place(self, real: str) -> str:
         if real == self.cwd:

@@ -61,6 +61,11 @@ def acts(text: str) -> list[Act]:
     return _acts(text, _Walk(), 0)
 
 
+def lines_of(checks: Sequence[str]) -> frozenset[str]:
+    """Every command of these commands of people, as a rule is compared with it."""
+    return frozenset(act.line for check in checks for act in acts(check))
+
+
 def may_send(text: str) -> bool:
     """True for commands that talk to other machines, so that what they print was written elsewhere."""
     return any(act.sends for act in acts(text))

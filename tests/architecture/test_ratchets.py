@@ -61,10 +61,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # (agent_worker/asking).
 # A line that is typed at a terminal which only shows characters (orchestrator/terminal/typed_line).
 # What a shell evaluates and what a command starts, so that no disguise runs
-# (harness/permissions/shell_values, shell_inside).
+# (harness/permissions/shell_values, shell_inside). What a server over HTTP refuses is told in words.
 PACKAGES = {
     "coordination": 9820,
-    "harness": 18600,
+    "harness": 18640,
     "workspace": 5100,
     "agent_worker": 2260,
     "orchestrator": 11285,

@@ -191,6 +191,7 @@ def test_a_hook_that_asks_is_answered_by_the_person(project: Project) -> None:
         ("exit 1", "ended with status 1"),
         ("sleep 300", "did not end in time"),
         ("echo '{\"decision\":'", "printed broken JSON"),
+        ("echo '{\"decision\": [1]}'", "printed a decision that nobody knows"),
         ("no-such-program", "ended with status 127"),
         ("kill -9 $$", "ended with status"),
     ],
@@ -198,7 +199,7 @@ def test_a_hook_that_asks_is_answered_by_the_person(project: Project) -> None:
 def test_s27_a_guarding_hook_that_fails_blocks_and_is_named(
     project: Project, command: str, failure: str
 ) -> None:
-    project.hook(Event.PRE_TOOL_USE, command, timeout=0.3)
+    project.hook(Event.PRE_TOOL_USE, command, timeout=0.3 if command.startswith("sleep") else 30)
     result = project.calls("bash", command="touch ran")
     assert result.startswith(f"[hook/hook_failed] PreToolUse hook {command!r}: {failure}")
     assert not (project.tree / "ran").exists()
@@ -324,8 +325,9 @@ def test_a_turn_is_kept_going_so_often_and_no_more(project: Project) -> None:
     assert project.trail.events[-1]["action"] == "hook_vetoes_capped"
 
 
-def test_a_stop_hook_that_fails_keeps_nobody(project: Project) -> None:
-    project.hook(Event.STOP, "exit 1")
+@pytest.mark.parametrize("command", ["exit 1", "echo '{\"decision\": [1]}'"])
+def test_a_stop_hook_that_fails_keeps_nobody(project: Project, command: str) -> None:
+    project.hook(Event.STOP, command)
     turn = TurnHooks(project.hooks, record=project.trail, max_vetoes=2)
     assert anyio.run(turn.objection_to_stop, "done", 0) == ""
 
