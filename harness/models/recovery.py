@@ -126,7 +126,9 @@ class RecoveringModel(Around):
                 reply = await self._model.reply(asked, on_text)
             except NoReply as error:
                 attempt = await self._wait_or_raise(error, attempt, failures)
-                on_text("")  # a wait with a deadline is a sign of life
+                on_text(
+                    "\n"
+                )  # a wait is a sign of life, and no new reply goes on with half a line of this one
             else:
                 self._answered_by(asked.model, first=request.model)
                 return reply

@@ -54,6 +54,7 @@ class AtTerminal:
 
     async def run(self) -> None:
         """Until it is cancelled, or the terminal is gone, questions are waited for, not refused."""
+        self._console.shows_questions = True
         with attached(self._team) as self._attachment:
             while not self._console.at_end:
                 seen = self._pulse.count

@@ -14,7 +14,7 @@ import click
 
 from coordination.errors import NO_ROOM
 from coordination.events import EventTail
-from orchestrator.terminal.plain import echo, harmless, is_colorless, one_line
+from orchestrator.terminal.plain import echo, harmless, is_colorless, one_line, rows_of
 from orchestrator.terminal.typed_line import TypedLine
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     Listener = Callable[[dict[str, Any]], None]
 
+ASKED = "permission_asked"
 UNWRITTEN = "leadhand: the output cannot be written ({why}); the run goes on, `leadhand status` shows it"
+INDENT = 18  # columns with the time and the name before what somebody says or does
 COLORS = ("cyan", "magenta", "yellow", "blue", "bright_cyan", "bright_magenta")
 TOLD: dict[str, str] = {  # action of an event to the words for it; others are for `--json` and the files
     "leads": "leads, term {term}",
@@ -67,7 +69,7 @@ TOLD: dict[str, str] = {  # action of an event to the words for it; others are f
     "mcp_broker_lost": "sees that the process with the shared MCP servers has ended; agents connect again",
     "skill_loaded": "loads the skill {skill} ({source})",
     "security": "passes over {request}/{number}, which was forged or came too late: {why}",
-    "permission_asked": "needs your word for {tool}: {what} ({request})",
+    ASKED: "needs your word for {tool}: {what} ({request})",
     "permission_unasked": "needs your word, but nobody can be asked: {tool}: {what}",
     "permission_denied_before": "may not call {tool}: {what}; your no stands (approvals forget {answer})",
     "permission_decided": "decides on {request} of {asker}: {verdict} {reason}",
@@ -88,7 +90,9 @@ class Console:
         self.as_json = as_json
         self._colors: dict[str, str] = {}
         self._unfinished = ""
+        self._speaks = False  # the lead's model said what was shown last
         self._answer: TypedLine | None = None  # to an open question, below everything else
+        self.shows_questions = False  # in full, so that no line need tell of them
         self.is_lossy = False  # something could not be written, though its reader is there
         self.asker: Callable[[str], Awaitable[str]] | None = None  # a session reads itself
         self._asking = anyio.Lock()
@@ -97,6 +101,7 @@ class Console:
     def _put(self, text: str, *, nl: bool = True) -> None:
         """A terminal, pipe or disk that takes no more ends no run: what happens is on disk as well."""
         text = harmless(text)
+        self._speaks = False
         try:
             if self._answer:
                 has_colors = sys.stdout.isatty() and not is_colorless()
@@ -118,27 +123,30 @@ class Console:
             self._put(text)
 
     def stream(self, text: str) -> None:
-        """Words of the lead's model as they come, shown line by line."""
-        self._unfinished += text
-        *lines, self._unfinished = self._unfinished.split("\n")
+        """Words of the lead's model as they come, shown row by row."""
+        *lines, last = (self._unfinished + text).split("\n")
         for line in lines:
-            self._show_words(line)
+            self._show_words(rows_of(line, behind=INDENT))
+        *rows, begun = rows_of(last, behind=INDENT)
+        self._show_words(rows)
+        self._unfinished = begun + last[len(last.rstrip()) :] if rows else last
 
     def flush(self) -> None:
         """What is left of the model's words is shown."""
-        words, self._unfinished = self._unfinished, ""
-        self._show_words(words)
+        self.stream("\n")
+        self._speaks = False
 
-    def _show_words(self, line: str) -> None:
-        if line.strip():
-            self._put(click.style("         lead     ", dim=True) + click.style(line, italic=True))
+    def _show_words(self, rows: Iterable[str]) -> None:
+        for row in filter(str.strip, rows):
+            head = "" if self._speaks else "lead"
+            self._put(click.style(f"{'':9}{head:9}", dim=True) + click.style(row, italic=True))
+            self._speaks = True
 
     def emit(self, event: Mapping[str, Any]) -> None:
         """An event as one line."""
-        self.flush()
         if self.as_json:
             self._put(json.dumps(event, ensure_ascii=False))
-        elif event.get("action") in TOLD:
+        elif (action := event.get("action")) in TOLD and not (self.shows_questions and action == ASKED):
             self._put(self._line(event))
 
     async def ask(self, question: str) -> str:
@@ -166,7 +174,8 @@ class Console:
         who = str(event.get("who", "")).partition("~")[0]
         color = self._colors.setdefault(who, COLORS[len(self._colors) % len(COLORS)])
         clock = click.style(str(event.get("at", ""))[11:19], dim=True)
-        return f"{clock} {click.style(f'{who:<8}', fg=color, bold=True)} {_words(event)}"
+        words = f"\n{'':{INDENT}}".join(rows_of(_words(event), behind=INDENT))
+        return f"{clock} {click.style(f'{who:<8}', fg=color, bold=True)} {words}"
 
 
 async def _piped(question: str) -> str | None:
@@ -221,6 +230,7 @@ class Stream:
         self._tail = EventTail(directory)
         self._console = console
         self.heard: set[str] = set()  # every action so far
+        self.calls: dict[str, list[str]] = {}  # tools that somebody's model called and that run still
         self._tail.read_new()  # what was before is no news
 
     def show_new(self) -> bool:
@@ -229,9 +239,17 @@ class Stream:
         for event in events:
             self._console.emit(event)
             self.heard.add(str(event.get("action")))
+            self._note_calls(event)
             if self._listener:
                 self._listener(event)
         return bool(events)
+
+    def _note_calls(self, event: Mapping[str, Any]) -> None:
+        who = str(event.get("who", "")).partition("~")[0]
+        if event.get("action") == "model_call":
+            self.calls[who] = [*event.get("tools", ())]
+        elif event.get("tool") in (left := self.calls.get(who, [])):
+            left.remove(event["tool"])
 
 
 def show_mail(console: Console, incoming: Iterable[Incoming]) -> None:

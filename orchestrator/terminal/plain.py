@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import sys
+import textwrap
 
 import click
 
+LEAST_COLUMNS = 20  # that a row has, however narrow the terminal is
 # What moves the cursor, hides, renames or copies (control characters of ECMA-48, with U+0080 to U+009F), and
 # what reorders what is read (Unicode TR 36, 3.5); the colors and weights that leadhand itself uses pass.
 _STEERS = re.compile(
@@ -45,3 +49,9 @@ def one_line(text: str) -> str:
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """A harmless line for the person; the one way to the terminal for all verbs. Raises OSError."""
     click.echo(harmless(str(text)), err=err, nl=nl)  # noqa: TID251 - the one place
+def rows_of(text: str, *, behind: int) -> list[str]:
+    """The text in rows that fit behind so many columns; where it goes to no terminal, as it is."""
+    if not sys.stdout.isatty():
+        return [text]
+    room = max(LEAST_COLUMNS, shutil.get_terminal_size().columns - behind)
+    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]

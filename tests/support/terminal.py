@@ -65,7 +65,7 @@ class Terminal:
     ) -> None:
         """`term` is what the terminal says it is; None when it says nothing."""
         self._master, follower = pty.openpty()
-        told = {name: value for name, value in environment.items() if name != "TERM"}
+        told = {name: value for name, value in environment.items() if name not in {"TERM", "COLUMNS"}}
         self._resize(columns)
         self.process = subprocess.Popen(
             command,

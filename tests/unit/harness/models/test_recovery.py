@@ -223,7 +223,7 @@ async def test_a_broken_connection_is_nobody_else_s_matter(team: Team) -> None:
 async def test_a_wait_is_a_sign_of_life() -> None:
     signs: list[str] = []
     await RecoveringModel(FakeModel(PASSING[0], says("here")), sleep=Naps()).reply(asks("go"), signs.append)
-    assert signs == ["", "here"]
+    assert signs == ["\n", "here"]  # and words that were cut off end their line
 
 
 @pytest.mark.anyio

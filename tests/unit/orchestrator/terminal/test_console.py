@@ -109,7 +109,7 @@ def test_a_program_reads_nothing_but_json_lines(capsys: pytest.CaptureFixture[st
     assert (said, merged) == ({"action": "said", "text": "two\nlines"}, {"action": "merged", "subject": "Ä"})
 
 
-def test_words_of_the_model_are_shown_by_whole_lines_before_the_next_event(
+def test_words_of_the_model_are_shown_by_whole_lines_whatever_happens_beside_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     console = Console(as_json=False)
@@ -119,9 +119,12 @@ def test_words_of_the_model_are_shown_by_whole_lines_before_the_next_event(
         ["lead", "I", "plan"]
     ]
     console.emit({"action": "closed", "who": "alice~2", "why": "done"})
+    console.stream("\nat")
+    console.flush()
     assert [text.split()[-2:] for text in click.unstyle(capsys.readouterr().out).splitlines()] == [
-        ["three", "tasks"],
         ["leaves", "(done)"],
+        ["three", "tasks"],
+        ["at"],
     ]
 
 
