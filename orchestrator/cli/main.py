@@ -11,7 +11,7 @@ import sys
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import platformdirs
@@ -20,7 +20,7 @@ from coordination.errors import NO_ROOM, TeamError, cause_of, refusal_of
 from orchestrator.terminal.plain import echo, is_colorless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 FAILED = 1
 USAGE = 2  # usage, configuration or trust (DESIGN 13)
@@ -68,6 +68,10 @@ VERBS = (
 class VerbGroup(click.Group):
     """A group that knows its verbs without importing them."""
 
+    def __init__(self, name: str | None = None, *, without: Collection[str] = (), **more: Any) -> None:  # noqa: ANN401 - click's
+        super().__init__(name, **more)
+        self._verbs = [row for row in VERBS if row[1] not in without]
+
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
@@ -87,10 +91,10 @@ class VerbGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        return [verb for _, verb, _, _ in VERBS]
+        return [verb for _, verb, _, _ in self._verbs]
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        for _, verb, module, _ in VERBS:
+        for _, verb, module, _ in self._verbs:
             if verb == cmd_name:
                 name = f"{verb}_" if keyword.iskeyword(verb) else verb
                 command: click.Command = getattr(importlib.import_module(f"orchestrator.cli.{module}"), name)
@@ -98,9 +102,9 @@ class VerbGroup(click.Group):
         return None
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for group in dict.fromkeys(group for group, _, _, _ in VERBS):
+        for group in dict.fromkeys(group for group, _, _, _ in self._verbs):
             with formatter.section(group):
-                formatter.write_dl([(verb, text) for of, verb, _, text in VERBS if of == group])
+                formatter.write_dl([(verb, text) for of, verb, _, text in self._verbs if of == group])
 
 
 @click.group(
@@ -120,11 +124,15 @@ def cli(context: click.Context, team_directory: str | None) -> int | None:
         context.color = False
     if context.invoked_subcommand is None:
         from coordination.concealment import conceal
+        from orchestrator.interactive.commands import NOT_INSIDE
         from orchestrator.interactive.talk import start_session
         from orchestrator.lead.options import RunOptions
 
         conceal()
-        return start_session(RunOptions(team_directory=Path(team_directory) if team_directory else None), cli)
+        options = RunOptions(team_directory=Path(team_directory) if team_directory else None)
+        return start_session(
+            options, VerbGroup(without=NOT_INSIDE, context_settings=context.command.context_settings)
+        )
     if team_directory:
         raise click.UsageError("put --team behind the verb")
     return None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPressEvent
 
 PROMPT = "you> "
+ANSWER_PROMPT = "answer> "  # while a question is open
 
 
 class Lines(Protocol):
@@ -48,12 +49,14 @@ class Lines(Protocol):
 class TerminalLines:
     """A terminal, which nothing else reads from or writes to while lines are read."""
 
-    def __init__(self, words: Sequence[str], *, interrupt: Callable[[], bool]) -> None:
+    def __init__(
+        self, words: Sequence[str], *, interrupt: Callable[[], bool], is_asked: Callable[[], bool]
+    ) -> None:
         """`interrupt` is told of Ctrl-C; where it says False there was nothing to interrupt."""
         self._interrupt = interrupt
         self._status = "say what you want"
         self._session: PromptSession[str] = PromptSession(
-            PROMPT,
+            lambda: ANSWER_PROMPT if is_asked() else PROMPT,
             history=_history(),
             completer=WordCompleter([*words], sentence=True),
             complete_while_typing=False,

@@ -23,11 +23,11 @@ class Person:
     def __init__(self, console: Console, command: Callable[[str], Awaitable[bool]]) -> None:
         """`command` runs a line that begins with a slash; False means that the person leaves."""
         self.has_left = False
+        self.is_asked = False  # a question is open, which the next line answers
         self._console = console
         self._command = command
         self._ring: Callable[[], None] = lambda: None
         self._said: list[str] = []
-        self._question: str | None = None
         self._answer = ""
         self._answered = anyio.Event()
         self._turn: anyio.CancelScope | None = None
@@ -53,7 +53,7 @@ class Person:
         elif line.strip().startswith("/"):  # also while a question is open: a verb may answer it
             if not await self._command(line.strip()[1:]):
                 self.leave()
-        elif self._question is not None:
+        elif self.is_asked:
             self._take_answer(line)
         elif line.strip():
             self._said.append(line.strip())
@@ -61,7 +61,7 @@ class Person:
     def leave(self) -> None:
         """The session is to end; a question still open is answered with nothing."""
         self.has_left = True
-        if self._question is not None:
+        if self.is_asked:
             self._take_answer("")
 
     def interrupt(self) -> bool:
@@ -72,7 +72,7 @@ class Person:
         if is_second:
             self.leave()
             return False
-        if self._question is not None:
+        if self.is_asked:
             self._take_answer("")
             return True
         if self._turn is not None:
@@ -94,16 +94,16 @@ class Person:
         """What the person types next; empty when it is interrupted or the session ends."""
         if self.has_left:
             return ""
+        self.is_asked, self._answered = True, anyio.Event()
         self._console.say(f"{question}:")
-        self._question, self._answered = question, anyio.Event()
         try:
             await self._answered.wait()
         finally:
-            self._question = None  # answered elsewhere: the next line is no answer
+            self.is_asked = False  # answered elsewhere: the next line is no answer
         return self._answer
 
     def _take_answer(self, line: str) -> None:
-        self._question, self._answer = None, line.strip()
+        self.is_asked, self._answer = False, line.strip()
         self._answered.set()
 
     @property

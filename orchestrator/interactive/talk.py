@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from coordination.errors import UsageError
 from coordination.protocols import PERSON
 from coordination.stores import open_stores
 from orchestrator.inspection.status import at_work
-from orchestrator.interactive.commands import Commands, words
+from orchestrator.interactive.commands import Commands
 from orchestrator.interactive.glance import glance
 from orchestrator.interactive.lines import Lines, PipedLines, PlainLines, TerminalLines
 from orchestrator.interactive.person import Person
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from orchestrator.lead.options import RunOptions
     from orchestrator.lead.parts import LeadParts
+    from orchestrator.terminal.console import Stream
 
 HELLO = "leadhand at {root}\nSay what you want. /help lists commands, Ctrl-C cancels a turn, Ctrl-D leaves.\n"
 GLANCE_SECONDS = 1.0  # between looks for the status line, at least
@@ -43,12 +45,13 @@ class Talk:
     lines: Lines
     console: Console
 
-    async def keep_glance(self, parts: LeadParts) -> None:
+    async def keep_glance(self, parts: LeadParts, stream: Stream) -> None:
         """The status line says what the team does, for ever."""
         while True:
             seen = parts.pulse.count
             facts = await parts.behind(at_work, parts.background)
-            self.lines.show_status(glance(facts, "waits for you" if self.person.is_waiting else "works"))
+            facts |= {"lead": "waits for you" if self.person.is_waiting else "works", "calls": stream.calls}
+            self.lines.show_status(glance(facts, columns=shutil.get_terminal_size().columns))
             await anyio.sleep(GLANCE_SECONDS)
             await parts.pulse.wait(seen, REST_SECONDS)
 
@@ -87,7 +90,7 @@ def _lines(commands: Commands, person: Person) -> Lines:
         return PipedLines()
     if is_plain():
         return PlainLines(interrupt=person.interrupt)
-    return TerminalLines(words(commands.verbs), interrupt=person.interrupt)
+    return TerminalLines(commands.words, interrupt=person.interrupt, is_asked=lambda: person.is_asked)
 
 
 async def _first_words(talk: Talk) -> str | None:

@@ -94,7 +94,7 @@ class Lead:
                     group.start_soon(conversation.extras.servers.serve)
                 if self._talk:
                     group.start_soon(self._talk.person.attend, self._talk.lines, self._parts.pulse.ring)
-                    group.start_soon(self._talk.keep_glance, self._parts)
+                    group.start_soon(self._talk.keep_glance, self._parts, self._stream)
                 if self.at_terminal:
                     group.start_soon(self.at_terminal.run)
                 self._code = await self._lead_or_give_up(conversation, incoming)
@@ -168,11 +168,13 @@ class Lead:
             await self._parts.pulse.wait(seen, REST_SECONDS)
 
     async def _turn(self, conversation: Conversation, incoming: Sequence[Incoming]) -> None:
-        if self._talk:
-            await self._talk.person.in_turn(partial(self._answer, conversation, incoming))
-        else:
-            await self._answer(conversation, incoming)
-        self._console.flush()
+        try:
+            if self._talk:
+                await self._talk.person.in_turn(partial(self._answer, conversation, incoming))
+            else:
+                await self._answer(conversation, incoming)
+        finally:
+            self._console.flush()  # also what was cut short
         if not conversation.jobs.running:  # its tree is theirs to work in until they have ended
             await conversation.work.end_turn()
 

@@ -49,6 +49,8 @@ def one_line(text: str) -> str:
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """A harmless line for the person; the one way to the terminal for all verbs. Raises OSError."""
     click.echo(harmless(str(text)), err=err, nl=nl)  # noqa: TID251 - the one place
+
+
 def rows_of(text: str, *, behind: int) -> list[str]:
     """The text in rows that fit behind so many columns; where it goes to no terminal, as it is."""
     if not sys.stdout.isatty():

@@ -193,7 +193,7 @@ def test_two_refactor_in_trees_of_their_own_after_the_person_has_seen_their_plan
         "Refactor the authentication module and login page in parallel in separate worktrees. "
         "Show me each plan before editing"
     )
-    terminal.sees("start this team")
+    terminal.sees(r"(?s)start this team.*answer>")
     terminal.types("yes")
     stage.wait(lambda: len(stage.events("plan_submitted")) == 2, "both plans")
     stage.wait(lambda: all(member.waiting_on for member in stage.stores.roster.all()), "both to wait")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 TALKS = """
   - when: {last_user: 'second (?P<what>\\w+)'}
     say: 'You said ${what}.'
+  - when: {last_user: 'tell a tale'}
+    say: Once upon a time a lead had many hands and one of them told tales.
   - when: {last_user: 'think long'}
     delay_seconds: 60
     say: Too late.
@@ -66,6 +68,9 @@ def test_a_person_talks_looks_and_leaves(stage: Stage, terminal: Terminal) -> No
     terminal.sees("team directory")
     terminal.types("/nonsense")
     terminal.sees("there is no /nonsense here")
+    terminal.types("/help")
+    terminal.sees(r"repair:\n +doctor +whether a team can work here")
+    assert "  demo  " not in terminal.text  # it leads a team of its own
     terminal.types("/quit")
     assert terminal.end() == 0, terminal.text
     assert [line["text"] for line in stage.journal("lead~1") if line["kind"] == "user"][
@@ -103,6 +108,16 @@ def test_a_terminal_that_only_shows_characters_gets_nothing_else(
     assert terminal.end() == 0, terminal.text
     assert b"\x1b" not in terminal.raw
     assert [line["text"] for line in stage.journal("lead~1") if line["kind"] == "user"][-1] == "a second word"
+
+
+def test_words_of_the_lead_are_broken_between_words_and_not_begun_anew(seat: Callable[..., Terminal]) -> None:
+    terminal = seat(columns=40)
+    terminal.sees("you>")
+    terminal.types("tell a tale")
+    row = r"lead     Once upon a time a\n {18}lead had many hands\n {18}and one of them told\n {18}tales\."
+    terminal.sees(row)
+    terminal.types("/quit")
+    assert terminal.end() == 0, terminal.text
 
 
 def test_a_narrow_terminal_may_become_narrower_while_a_line_is_typed(seat: Callable[..., Terminal]) -> None:

@@ -114,7 +114,15 @@ async def test_the_status_line_says_who_does_what() -> None:
             {**member, "name": "gone", "state": "closed"},
         ],
         "questions": [1],
+        "lead": "works",
+        "calls": {"lead": [], "ann": ["bash"]},
         "paused": {"at": "now"},
     }
-    doing = "ann: set a | bob: idle | cem: waits for an answer"
-    assert glance(facts, "works") == f"lead works | {doing} | 0/1 tasks done | 1 open question | paused"
+    assert glance(facts, columns=200) == (
+        "lead works | 1 open question | paused | 0/1 tasks done"
+        " | ann: set a (bash) | bob: idle | cem: waits for an answer"
+    )
+    assert glance(facts, columns=100) == (
+        "lead works | 1 open question | paused | 0/1 tasks done | ann: set a (… | bob: idle | cem: waits f…"
+    )
+    assert glance(facts, columns=50) == "lead works | 1 open question | paused | 0/1 task…"
