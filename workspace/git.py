@@ -14,6 +14,7 @@ from coordination.child import end_group
 from coordination.clock import Clock, SystemClock
 from coordination.errors import TeamError
 from coordination.json_form import scrub
+from coordination.team_root import find_root
 from workspace.git_directory import WorktreeBroken, locate, registered
 from workspace.git_locks import LockWatch
 from workspace.git_pins import GitPins
@@ -278,9 +279,9 @@ def _one_line(text: str) -> str:
     return "; ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def find_git(repository: Path) -> str:
-    """The path of the git that is installed, never one inside the repository. Raises GitMissing."""
-    found = shutil.which("git")
-    if found is None or Path(found).resolve().is_relative_to(repository.resolve()):
+def find_git(place: Path) -> str:
+    """The path of the git that is installed, never one of the repository around. Raises GitMissing."""
+    found, repository = shutil.which("git"), find_root(place)
+    if found is None or (repository and Path(found).resolve().is_relative_to(repository)):
         raise GitMissing
     return str(Path(found).absolute())

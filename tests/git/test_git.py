@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from workspace.git_directory import NotARepository
 from workspace.git_locks import PATIENCE_SECONDS
 from workspace.opening import GitTooOld, open_repository
 from workspace.worktrees import Worktrees
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_repository_is_found_from_a_directory_inside_it(repository: Repository) -> None:
@@ -68,7 +65,15 @@ def test_a_git_inside_the_repository_is_never_run(
     monkeypatch.setenv("PATH", f"{planted}:{os.path.dirname(real)}")  # noqa: PTH120 - a PATH entry
     with pytest.raises(GitMissing):
         Git(repository.path)
+    (repository.path / "elsewhere").mkdir()
+    with pytest.raises(GitMissing):
+        open_repository(repository.path / "elsewhere")
     monkeypatch.setenv("PATH", os.path.dirname(real))  # noqa: PTH120 - likewise, for the fixture
+
+
+def test_a_directory_that_holds_git_itself_is_only_no_repository() -> None:
+    with pytest.raises(NotARepository):
+        open_repository(Path("/"))
 
 
 def test_a_git_that_cannot_merge_on_the_side_is_refused_with_the_version_it_takes(
