@@ -24,7 +24,6 @@ def background(context: click.Context, *, as_json: bool, team_directory: Path | 
     from harness.tools.background_news import one_line
 
     if context.invoked_subcommand:
-        context.obj = team_directory
         return
     jobs = persons_stores(team_directory).jobs.all()
     show(
@@ -38,12 +37,11 @@ def background(context: click.Context, *, as_json: bool, team_directory: Path | 
 @click.argument("job_id", metavar="ID")
 @click.option("--lines", type=click.IntRange(min=1), default=LINES, show_default=True)
 @team_option
-@click.pass_context
-def tail(context: click.Context, job_id: str, *, lines: int, team_directory: Path | None) -> None:
+def tail(job_id: str, *, lines: int, team_directory: Path | None) -> None:
     """Show the last lines that a background command has printed so far."""
     from harness.tools.background_news import standing, tail_of
 
-    stores = persons_stores(team_directory or context.obj)
+    stores = persons_stores(team_directory)
     job = stores.jobs.get(job_id)
     echo(tail_of(stores.team.directory, job, lines=lines))
     echo(f"[{job.id}: {standing(job)}]", err=True)
@@ -52,10 +50,9 @@ def tail(context: click.Context, job_id: str, *, lines: int, team_directory: Pat
 @background.command()
 @click.argument("job_id", metavar="ID")
 @team_option
-@click.pass_context
-def kill(context: click.Context, job_id: str, *, team_directory: Path | None) -> None:
+def kill(job_id: str, *, team_directory: Path | None) -> None:
     """End a background command with everything it started; its agent is told."""
     from orchestrator.stopping import end_job
 
-    stores = persons_stores(team_directory or context.obj)
+    stores = persons_stores(team_directory)
     echo(end_job(stores, stores.jobs.get(job_id)))

@@ -31,9 +31,7 @@ _UNCLAIMED = {Status.HELD, Status.PENDING}
 @click.option("--role", "roles", multiple=True, help="Only members of this role may claim it; repeatable.")
 @click.option("--plan", is_flag=True, help="No change before an approved plan.")
 @team_option
-@click.pass_context
 def add_task(  # noqa: PLR0913 - a task has that many sides
-    context: click.Context,
     *,
     subject: str,
     description: str,
@@ -45,7 +43,7 @@ def add_task(  # noqa: PLR0913 - a task has that many sides
     team_directory: Path | None,
 ) -> None:
     """Add a task to the open run; it can be claimed at once."""
-    stores = persons_stores(team_directory or context.obj)
+    stores = persons_stores(team_directory)
     run = stores.runs.open_run()
     if run is None:
         raise UsageError(detail="no run is open here; start one with `leadhand run GOAL`")
@@ -73,10 +71,9 @@ def add_task(  # noqa: PLR0913 - a task has that many sides
 @click.argument("task_id")
 @click.option("--why", default="not wanted any more", show_default=True, help="Kept in its history.")
 @team_option
-@click.pass_context
-def cancel_task(context: click.Context, *, task_id: str, why: str, team_directory: Path | None) -> None:
+def cancel_task(*, task_id: str, why: str, team_directory: Path | None) -> None:
     """Nobody works on the task any more; whoever holds it is stopped, and its work is kept."""
-    stores = persons_stores(team_directory or context.obj)
+    stores = persons_stores(team_directory)
     task = stores.tasks.cancel(task_id, why)
     stores.tasks.refresh_views()
     waiting = ", ".join(other.id for other in _waiting_for(stores, task_id))
@@ -86,10 +83,9 @@ def cancel_task(context: click.Context, *, task_id: str, why: str, team_director
 @click.command("redo")
 @click.argument("task_id")
 @team_option
-@click.pass_context
-def redo_task(context: click.Context, *, task_id: str, team_directory: Path | None) -> None:
+def redo_task(*, task_id: str, team_directory: Path | None) -> None:
     """Do a finished task again: a new task that names the old one, and what waits for it waits for that."""
-    stores = persons_stores(team_directory or context.obj)
+    stores = persons_stores(team_directory)
     old = stores.tasks.get(task_id)
     if not old.status.is_final:
         raise UsageError(detail=f"{task_id} is {old.status}; cancel it first, or let it end")

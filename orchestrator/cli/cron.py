@@ -26,7 +26,6 @@ def cron(context: click.Context, *, as_json: bool, team_directory: Path | None) 
     from harness.tools.schedule import one_line
 
     if context.invoked_subcommand:
-        context.obj = team_directory
         return
     schedule = persons_stores(team_directory).schedule
     entries, now = schedule.all(), schedule.wall_clock()
@@ -47,9 +46,7 @@ def cron(context: click.Context, *, as_json: bool, team_directory: Path | None) 
 @click.option("--missed", type=click.Choice(["skip", "run_once"]), default="skip", show_default=True)
 @zone_option
 @team_option
-@click.pass_context
 def add(  # noqa: PLR0913 - one parameter per option of the command
-    context: click.Context,
     *,
     words: tuple[str, ...],
     at: str | None,
@@ -75,7 +72,7 @@ def add(  # noqa: PLR0913 - one parameter per option of the command
     wish = Wish(
         cron=expression, at=at, in_minutes=in_minutes, time_zone=time_zone, recurring=not once, missed=missed
     )
-    schedule = persons_stores(team_directory or context.obj).schedule
+    schedule = persons_stores(team_directory).schedule
     entry, first = add_entry(schedule, prompt, wish, rank=Rank.REQUEST, made_in="the command line")
     echo(f"scheduled {entry.id}; it fires next at {shown(first, entry.zone)}, while a lead runs")
 
@@ -104,10 +101,9 @@ def next_times(
 @cron.command()
 @click.argument("entry", metavar="ID")
 @team_option
-@click.pass_context
-def cancel(context: click.Context, *, entry: str, team_directory: Path | None) -> None:
+def cancel(*, entry: str, team_directory: Path | None) -> None:
     """Take an entry out of the schedule."""
     from coordination.schedule_rules import EntryState
 
-    schedule = persons_stores(team_directory or context.obj).schedule
+    schedule = persons_stores(team_directory).schedule
     echo(f"{schedule.end(entry, EntryState.CANCELLED).id} is cancelled")

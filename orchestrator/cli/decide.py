@@ -33,7 +33,6 @@ def approvals(
 ) -> int | None:
     """Show what waits for your word, and the answers that stand; exit code 3 while something waits."""
     if context.invoked_subcommand:
-        context.obj = team_directory
         return None
     if follow:
         return _follow(team_directory, as_json=as_json)
@@ -89,10 +88,9 @@ def _follow(team_directory: Path | None, *, as_json: bool) -> int:
 @approvals.command("forget")
 @click.argument("request_id")
 @team_option
-@click.pass_context
-def forget(context: click.Context, *, request_id: str, team_directory: Path | None) -> None:
+def forget(*, request_id: str, team_directory: Path | None) -> None:
     """Take back an answer that stands; the next like call is asked about again."""
-    answer = _side(team_directory or context.obj).answers.forget(request_id)
+    answer = _side(team_directory).answers.forget(request_id)
     echo(f"forgotten: {answer.tool} is {'asked about' if answer.allow else 'no longer denied'} from now on")
 
 

@@ -49,7 +49,6 @@ def tasks(context: click.Context, *, run_id: str | None, as_json: bool, team_dir
     from orchestrator.inspection.status import at_work
 
     if context.invoked_subcommand:
-        context.obj = team_directory
         return
     stores = persons_stores(team_directory)
     board = stores.tasks.all(run_id)
@@ -77,12 +76,11 @@ for change in (add_task, cancel_task, redo_task):
 @click.argument("task_id")
 @json_option
 @team_option
-@click.pass_context
-def show_task(context: click.Context, task_id: str, *, as_json: bool, team_directory: Path | None) -> None:
+def show_task(task_id: str, *, as_json: bool, team_directory: Path | None) -> None:
     """Show one task in full, with its history."""
     from orchestrator.inspection.story import story
 
-    stores = persons_stores(team_directory or context.obj)
+    stores = persons_stores(team_directory)
     task = stores.tasks.get(task_id)
     steps = story(stores.team, stores.tasks, [task])
     show(

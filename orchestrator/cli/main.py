@@ -17,6 +17,7 @@ import click
 import platformdirs
 
 from coordination.errors import NO_ROOM, TeamError, cause_of, refusal_of
+from orchestrator.cli.shared import team_option
 from orchestrator.terminal.plain import echo, is_colorless
 
 if TYPE_CHECKING:
@@ -113,9 +114,9 @@ class VerbGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="leadhand", message="leadhand %(version)s")
-@click.option("--team", "team_directory", hidden=True)
+@team_option
 @click.pass_context
-def cli(context: click.Context, team_directory: str | None) -> int | None:
+def cli(context: click.Context, team_directory: Path | None) -> int | None:
     """A lead and its hands: a team of coding agents that meet only in files.
 
     Without a verb: a session with the lead, in this terminal.
@@ -129,12 +130,9 @@ def cli(context: click.Context, team_directory: str | None) -> int | None:
         from orchestrator.lead.options import RunOptions
 
         conceal()
-        options = RunOptions(team_directory=Path(team_directory) if team_directory else None)
-        return start_session(
-            options, VerbGroup(without=NOT_INSIDE, context_settings=context.command.context_settings)
-        )
-    if team_directory:
-        raise click.UsageError("put --team behind the verb")
+        own = context.command
+        verbs = VerbGroup(without=NOT_INSIDE, params=own.params, context_settings=own.context_settings)
+        return start_session(RunOptions(team_directory=team_directory), verbs)
     return None
 
 

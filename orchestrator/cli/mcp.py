@@ -25,7 +25,6 @@ def mcp(
     context: click.Context, *, mcp_config: tuple[str, ...], as_json: bool, team_directory: Path | None
 ) -> None:
     """List the MCP servers that agents may connect; nothing is started."""
-    context.obj = (team_directory, mcp_config)
     if context.invoked_subcommand:
         return
     from orchestrator.inspection.mcp_look import listed
@@ -36,13 +35,14 @@ def mcp(
 
 
 @mcp.command()
+@config_option
 @json_option
-@click.pass_obj
-def check(places: tuple[Path | None, tuple[str, ...]], *, as_json: bool) -> int:
+@team_option
+def check(*, mcp_config: tuple[str, ...], as_json: bool, team_directory: Path | None) -> int:
     """Connect every server once and tell what it says; exit code 1 if one cannot be used."""
     from orchestrator.inspection.mcp_look import check as check_all
 
-    look = _look(*places)
+    look = _look(team_directory, mcp_config)
     _refuse_unseen(look)
     rows = check_all(look)
     show({"servers": rows, "notes": _notes(look)}, as_json, lambda: _text(rows, _notes(look)))
@@ -53,13 +53,14 @@ def check(places: tuple[Path | None, tuple[str, ...]], *, as_json: bool) -> int:
 @mcp.command()
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Accept without a question.")
-@click.pass_obj
-def accept(places: tuple[Path | None, tuple[str, ...]], *, name: str, yes: bool) -> None:
+@config_option
+@team_option
+def accept(*, name: str, yes: bool, mcp_config: tuple[str, ...], team_directory: Path | None) -> None:
     """Show what the tools of a server say otherwise than before, and accept it."""
     from orchestrator.inspection.mcp_look import changes_of
     from orchestrator.lead.opening import find_team
 
-    look, team = _look(*places), find_team(Path.cwd(), places[0])
+    look, team = _look(team_directory, mcp_config), find_team(Path.cwd(), team_directory)
     _refuse_unseen(look)
     found = changes_of(look, team, name, accept=False)
     if not found:

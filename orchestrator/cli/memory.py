@@ -26,7 +26,6 @@ def memory(context: click.Context, *, as_json: bool, team_directory: Path | None
     """List what agents of this team are reminded of where it fits a request."""
     from harness.memory.store import MemoryStore
 
-    context.obj = team_directory
     if context.invoked_subcommand:
         return
     look = MemoryStore(persons_stores(team_directory).team.directory).look()
@@ -44,8 +43,8 @@ def memory(context: click.Context, *, as_json: bool, team_directory: Path | None
 @memory.command("show")
 @click.argument("name")
 @json_option
-@click.pass_obj
-def show_record(team_directory: Path | None, *, name: str, as_json: bool) -> None:
+@team_option
+def show_record(*, name: str, as_json: bool, team_directory: Path | None) -> None:
     """Show one record: what it says, and where it comes from. The begin of its name is enough."""
     from harness.memory.store import MemoryStore
 
@@ -55,8 +54,8 @@ def show_record(team_directory: Path | None, *, name: str, as_json: bool) -> Non
 
 @memory.command()
 @click.argument("names", nargs=-1, required=True)
-@click.pass_obj
-def forget(team_directory: Path | None, *, names: tuple[str, ...]) -> None:
+@team_option
+def forget(*, names: tuple[str, ...], team_directory: Path | None) -> None:
     """Remove records; conversations that have recalled them keep them."""
     from harness.memory.store import MemoryStore
 
@@ -70,8 +69,8 @@ def forget(team_directory: Path | None, *, names: tuple[str, ...]) -> None:
 
 @memory.command()
 @json_option
-@click.pass_obj
-def audit(team_directory: Path | None, *, as_json: bool) -> int:
+@team_option
+def audit(*, as_json: bool, team_directory: Path | None) -> int:
     """Tell which files cannot be used, hold a credential, repeat others, or come from elsewhere."""
     from orchestrator.inspection.memory_findings import inspect_memory
 

@@ -26,7 +26,6 @@ def roles(context: click.Context, *, as_json: bool, team_directory: Path | None)
 
     The exit code is 1 if one of them cannot be used.
     """
-    context.obj = team_directory
     if context.invoked_subcommand:
         return None
     catalog = _catalog(team_directory)
@@ -37,8 +36,8 @@ def roles(context: click.Context, *, as_json: bool, team_directory: Path | None)
 @roles.command("show")
 @click.argument("name")
 @json_option
-@click.pass_obj
-def show_role(team_directory: Path | None, *, name: str, as_json: bool) -> None:
+@team_option
+def show_role(*, name: str, as_json: bool, team_directory: Path | None) -> None:
     """Show one role: what its members are told, with which tools and which model."""
     from dataclasses import asdict
 

@@ -10,25 +10,32 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import replace
 
-from coordination.protocols import PERSON
-from coordination.stores import Stores, open_stores
-from coordination.team_root import NoTeam, Team, find_root
-from orchestrator.lead.opening import find_team
 from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from coordination.records import Task
+    from coordination.stores import Stores
+    from coordination.team_root import Team
 
 DESCRIPTION_CHARACTERS = 100  # of a skill or role in a listing
 SUBJECT_CHARACTERS = 20  # of a subject that are shown however narrow the terminal is
 
+
+def _or_said_before(context: click.Context, option: click.Parameter, value: Any) -> Any:  # noqa: ANN401 - any option's
+    """What was said before a verb counts for it, unless it says otherwise."""
+    before = context.parent
+    while before and not value:
+        value, before = before.params.get(str(option.name), value), before.parent
+    return value
+
+
 team_option = click.option(
     "--team",
     "team_directory",
+    callback=_or_said_before,
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory of the team; without it the top of the git repository around you.",
 )
@@ -36,6 +43,7 @@ config_option = click.option(
     "--mcp-config",
     "mcp_config",
     multiple=True,
+    callback=_or_said_before,
     type=click.Path(dir_okay=False, exists=True, resolve_path=True),
     help="A further file of MCP configuration; stronger than yours and the project's.",
 )
@@ -44,11 +52,18 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 
 def persons_stores(team_directory: Path | None) -> Stores:
     """The stores of the team around the working directory, as the person. Raises NoTeam."""
+    from coordination.protocols import PERSON
+    from coordination.stores import open_stores
+    from orchestrator.lead.opening import find_team
+
     return open_stores(find_team(Path.cwd(), team_directory), PERSON)
 
 
 def place_of(team_directory: Path | None) -> tuple[Path, Path, Team | None]:
     """Root and repository of the team here; without a team those that one would have."""
+    from coordination.team_root import NoTeam
+    from orchestrator.lead.opening import find_team
+
     try:
         team = find_team(Path.cwd(), team_directory)
     except NoTeam:
@@ -58,6 +73,8 @@ def place_of(team_directory: Path | None) -> tuple[Path, Path, Team | None]:
 
 def place_without_team(team_directory: Path | None) -> tuple[Path, Path]:
     """Root and repository that a team here would have."""
+    from coordination.team_root import find_root
+
     here = find_root(Path.cwd()) or Path.cwd()
     return team_directory or here, here
 
@@ -74,6 +91,8 @@ def fitted(task: Task, row: Callable[[Task], str]) -> str:
     over = len(line) - width
     if over <= 0:
         return line
+    from msgspec.structs import replace
+
     kept = max(SUBJECT_CHARACTERS, len(task.subject) - over - 1)
     return row(replace(task, subject=f"{task.subject[:kept]}…"))
 

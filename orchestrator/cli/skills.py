@@ -26,7 +26,6 @@ FAULTY = 1  # exit code of `check` while a skill cannot be loaded
 @click.pass_context
 def skills(context: click.Context, *, with_tokens: bool, as_json: bool, team_directory: Path | None) -> None:
     """List the skills that agents may load, as the disk has them now."""
-    context.obj = team_directory
     if context.invoked_subcommand:
         return
     catalog, settings = _catalog(team_directory)
@@ -35,8 +34,8 @@ def skills(context: click.Context, *, with_tokens: bool, as_json: bool, team_dir
 
 @skills.command()
 @json_option
-@click.pass_obj
-def check(team_directory: Path | None, *, as_json: bool) -> int:
+@team_option
+def check(*, as_json: bool, team_directory: Path | None) -> int:
     """Tell all that is wrong with skills, and what their authors should look at.
 
     The exit code is 1 if a skill cannot be loaded at all.
@@ -61,8 +60,8 @@ def check(team_directory: Path | None, *, as_json: bool) -> int:
 @skills.command("show")
 @click.argument("name")
 @json_option
-@click.pass_obj
-def show_skill(team_directory: Path | None, *, name: str, as_json: bool) -> None:
+@team_option
+def show_skill(*, name: str, as_json: bool, team_directory: Path | None) -> None:
     """Show one skill: its text, its files, the commands it names, where it comes from."""
     catalog, _ = _catalog(team_directory)
     skill = catalog.skills.get(name)

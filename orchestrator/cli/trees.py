@@ -27,7 +27,6 @@ KEPT = 1  # exit code when a tree that was named had to stay
 def worktrees(context: click.Context, *, as_json: bool, team_directory: Path | None) -> None:
     """Show every worktree of the team: whose it is, how large, and why it stays; or remove one."""
     if context.invoked_subcommand:
-        context.obj = team_directory
         return
     removal = _removal(team_directory)
     rows = [_row(tree, removal) for tree in removal.inventory().all()]
@@ -39,9 +38,7 @@ def worktrees(context: click.Context, *, as_json: bool, team_directory: Path | N
 @click.option("--discard", is_flag=True, help="Also with files that are in no commit: they are lost.")
 @json_option
 @team_option
-@click.pass_context
 def remove_worktree(
-    context: click.Context,
     *,
     names: tuple[str, ...],
     discard: bool,
@@ -51,7 +48,7 @@ def remove_worktree(
     """Remove worktrees; one that is in use or holds work stays, and its branches stay always."""
     from coordination.errors import TeamError
 
-    removal = _removal(team_directory or context.obj)
+    removal = _removal(team_directory)
     done: list[dict[str, Any]] = []
     for name in names:
         try:

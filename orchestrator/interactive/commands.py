@@ -51,7 +51,7 @@ class Commands:
         elif verb not in self.verbs:
             echo(f"leadhand: there is no /{verb} here; /help lists what there is")
         else:
-            await to_thread.run_sync(self._run, [verb, *arguments, *self._team])
+            await to_thread.run_sync(self._run, [*self._team, verb, *arguments])
         return True
 
     def _help(self) -> None:

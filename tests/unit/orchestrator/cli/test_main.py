@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
-from orchestrator.cli.main import main
+from orchestrator.cli.main import cli, main
 from orchestrator.cli.shared import begin_of
 from tests.support.repository import Repository
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 LONG = "n" * 300
@@ -75,6 +77,24 @@ def test_a_value_that_is_none_is_refused_in_words(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], why: str
 ) -> None:
     assert why in refused(capsys, *arguments)
+
+
+def every(group: click.Group, context: click.Context) -> Iterator[click.Context]:
+    """The verbs below a group, called without arguments."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command
+        called = command.make_context(name, [], parent=context, resilient_parsing=True)
+        yield called
+        if isinstance(command, click.Group):
+            yield from every(command, called)
+
+
+def test_the_team_may_be_named_before_any_verb(tmp_path: Path) -> None:
+    called = list(every(cli, cli.make_context("leadhand", ["--team", str(tmp_path), "verb"])))
+    without = {context.command_path for context in called if "team_directory" not in context.params}
+    assert without == {f"leadhand {verb}" for verb in ("policy", "cron next", "chaos", "demo")}
+    assert all(context.params.get("team_directory", tmp_path) == tmp_path for context in called)
 
 
 def test_a_verb_that_is_nearly_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
