@@ -45,7 +45,7 @@ class Incoming:
 
 
 class Inbox(Protocol):
-    """Where the agent asks for what arrived since it last asked."""
+    """Where the agent asks for what arrived since it last asked; what was taken stays taken, if not said."""
 
     async def take(self) -> list[Incoming]:
         """What is new; the agent makes it durable before it does anything else."""
@@ -53,15 +53,15 @@ class Inbox(Protocol):
 
     async def settle(self) -> None:
         """What was taken is durable, and counts as delivered. Raises what ends the process."""
-        ...
+        return
 
     async def answered(self) -> None:
         """The model has replied to what was taken. Raises what ends the process."""
-        ...
+        return
 
     async def put_back(self) -> list[str]:
         """No model replied to what was taken: the texts to be withdrawn, which come again later."""
-        ...
+        return []
 
 
 class Pool(Protocol):

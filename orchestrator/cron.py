@@ -10,7 +10,7 @@ from coordination.schedule import EntryOver
 from coordination.schedule_rules import EntryState, Occurrence, OccurrenceState, Rank, due_time
 from harness.cron_times import BadSchedule
 from harness.journal import read
-from harness.loop import Incoming
+from harness.loop import Inbox, Incoming
 from harness.off_loop import OffLoop
 from harness.tools.schedule import due_now, said
 
@@ -29,8 +29,8 @@ RETRY_SECONDS = 60.0  # after a turn in which no model replied; doubled each tim
 MOST_RETRY_SECONDS = 960.0
 
 
-class Cron:
-    """What fires for one lead; satisfies `harness.loop.Inbox`."""
+class Cron(Inbox):
+    """What fires for one lead; it counts only once a model has replied to it."""
 
     def __init__(self, schedule: Schedule, *, clock: Clock, record: Record) -> None:
         """`schedule` belongs to this object alone."""
@@ -56,9 +56,6 @@ class Cron:
         if self._clock.monotonic() < self._not_before:
             return []
         return await self._off_loop(self._take)
-
-    async def settle(self) -> None:
-        """What was taken counts only once a model has replied to it."""
 
     async def answered(self) -> None:
         """The model has accepted a turn with what was taken. Raises TermOver."""

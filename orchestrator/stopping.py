@@ -65,16 +65,11 @@ def _goes_on(member: Member) -> UsageError:
 def wait_until_closed(stores: Stores, members: Sequence[Member], *, patience_seconds: float) -> bool:
     """True once none of these bears its name any more; false when the patience is over."""
     deadline = stores.team.clock.monotonic() + patience_seconds
-    while any(is_bearer(stores, member) for member in members):
+    while any(stores.roster.is_present(member.bearer) for member in members):
         if stores.team.clock.monotonic() >= deadline:
             return False
         stores.team.clock.sleep(LOOK_SECONDS)
     return True
-
-
-def is_bearer(stores: Stores, member: Member) -> bool:
-    """True while that very process has not closed and nobody else took its name over."""
-    return stores.roster.is_present(member.bearer)
 
 
 def end_process(stores: Stores, member: Member, *, patience_seconds: float = 5.0) -> bool:

@@ -15,7 +15,7 @@ from coordination.background import HowEnded, Job, JobChanged, JobState
 from coordination.errors import TeamError
 from coordination.process import process_here
 from harness.journal import read
-from harness.loop import Incoming
+from harness.loop import Inbox, Incoming
 from harness.off_loop import OffLoop
 from harness.tool import ToolContext, ToolFailure
 from harness.tools.background_news import notification, placeholder, tail_of
@@ -67,7 +67,7 @@ class _Running:
     why: str = "its agent stopped"
 
 
-class Background:
+class Background(Inbox):
     """The background commands of one agent; as an `Inbox` it brings the news of their ends."""
 
     def __init__(
@@ -269,10 +269,3 @@ class Background:
                 await self._off_loop(self._jobs.told, job.id)
             except JobChanged:  # its end never got on record, or was told by a successor
                 continue
-
-    async def answered(self) -> None:
-        """An end is told once it is settled."""
-
-    async def put_back(self) -> list[str]:
-        """What was told stays told."""
-        return []

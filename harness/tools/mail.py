@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from coordination import layout
 from coordination.mail.positions import CHECKPOINT_KIND, CHECKPOINT_LINES, DELIVERY_KIND
 from harness.journal import Journal
+from harness.loop import Inbox as Box
 from harness.loop import Incoming
 from harness.tool import Effect, Tool, ToolContext, closed
 
@@ -102,8 +103,8 @@ def mail_journal(
 TOLD_BY_HOST = frozenset({"plan_decision", "shutdown_request"})
 
 
-class TeamInbox:
-    """The box of one agent; satisfies `harness.loop.Inbox`.
+class TeamInbox(Box):
+    """The box of one agent.
 
     What was taken counts as delivered once it is settled; until then it comes again.
     """
@@ -134,13 +135,6 @@ class TeamInbox:
     async def settle(self) -> None:
         """What was taken is in the journal. Raises Superseded, TermOver."""
         await self._off_loop(self._settle)
-
-    async def answered(self) -> None:
-        """Mail is delivered once it is settled."""
-
-    async def put_back(self) -> list[str]:
-        """Mail stays where it is: in the journal."""
-        return []
 
     async def has_new(self, *, besides: Collection[str] = ()) -> bool:
         """True when the next `take` brings something of another type than these."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from io import StringIO
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,22 +31,22 @@ ANSWER_PROMPT = "answer> "  # while a question is open
 
 
 class Lines(Protocol):
-    """One line after the other."""
+    """One line after the other; by itself with nothing around them."""
 
     def shown(self) -> AbstractContextManager[None]:
         """While it is entered, what is printed leaves the line being typed alone."""
-        ...
+        return nullcontext()
 
     async def read(self) -> str | None:
         """The next line; None at the end of input."""
         ...
 
-    def show_status(self, line: str) -> None:
+    def show_status(self, _line: str, /) -> None:
         """Where there is room for it, this line stands below what is typed from now on."""
-        ...
+        return
 
 
-class TerminalLines:
+class TerminalLines(Lines):
     """A terminal, which nothing else reads from or writes to while lines are read."""
 
     def __init__(
@@ -67,7 +67,7 @@ class TerminalLines:
             self._session.app.renderer = Reflowed.instead_of(self._session.app.renderer)
 
     def shown(self) -> AbstractContextManager[None]:
-        return _patched()
+        return patch_stdout(raw=True)
 
     async def read(self) -> str | None:
         try:
@@ -75,7 +75,7 @@ class TerminalLines:
         except EOFError:
             return None
 
-    def show_status(self, line: str) -> None:
+    def show_status(self, line: str, /) -> None:
         if line != self._status:
             self._status = line
             self._session.app.invalidate()
@@ -94,7 +94,7 @@ class TerminalLines:
         return keys
 
 
-class PlainLines:
+class PlainLines(Lines):
     """A terminal that only shows characters: a line, and above it what is printed."""
 
     def __init__(self, *, interrupt: Callable[[], bool]) -> None:
@@ -108,9 +108,6 @@ class PlainLines:
 
     async def read(self) -> str | None:
         return await self._line.read()
-
-    def show_status(self, line: str) -> None:
-        pass
 
 
 class _Above(StringIO):
@@ -128,25 +125,12 @@ class _Above(StringIO):
         return True
 
 
-class PipedLines:
+class PipedLines(Lines):
     """A pipe or a file: lines as they come, nothing around them."""
-
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        yield
 
     async def read(self) -> str | None:
         line = await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
         return line.rstrip("\n") if line else None
-
-    def show_status(self, line: str) -> None:
-        pass
-
-
-@contextmanager
-def _patched() -> Iterator[None]:
-    with patch_stdout(raw=True):
-        yield
 
 
 def _history() -> History:

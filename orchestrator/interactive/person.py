@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from harness.loop import Incoming
+from harness.loop import Inbox, Incoming
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 SECONDS_TO_MEAN_IT = 3.0  # within which a second Ctrl-C ends the session
 
 
-class Person:
-    """Whoever types; as an `Inbox` it brings what was said to the lead's conversation."""
+class Person(Inbox):
+    """Whoever types; as an inbox it brings what was said to the lead's conversation."""
 
     def __init__(self, console: Console, command: Callable[[str], Awaitable[bool]]) -> None:
         """`command` runs a line that begins with a slash; False means that the person leaves."""
@@ -111,19 +111,7 @@ class Person:
         """True while no turn runs."""
         return self._turn is None
 
-    # the box
-
     async def take(self) -> list[Incoming]:
         """What was said since the last call."""
         said, self._said = self._said, []
         return [Incoming(text=text) for text in said]
-
-    async def settle(self) -> None:
-        """What was said is in the journal."""
-
-    async def answered(self) -> None:
-        """A model has replied."""
-
-    async def put_back(self) -> list[str]:
-        """What the person said stays said."""
-        return []

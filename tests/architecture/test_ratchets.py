@@ -66,7 +66,7 @@ PACKAGES = {
     "coordination": 9820,
     "harness": 18640,
     "workspace": 5100,
-    "agent_worker": 2260,
+    "agent_worker": 2240,
     "orchestrator": 11285,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on

@@ -12,7 +12,7 @@ from harness.context.compactor import Compactor
 from harness.context.gauge import ContextLimits
 from harness.context.messages import fault
 from harness.journal import Journal
-from harness.loop import Agent, AgentSettings, Incoming
+from harness.loop import Agent, AgentSettings, Inbox, Incoming
 from harness.models.model import Capacity, Model, ModelRequest, NoReply, Reply, ToolUse
 from harness.results import ResultFiles
 
@@ -119,8 +119,8 @@ class FakePool:
         return any(call.name in self._enders for call in calls) and len(results) == len(calls)
 
 
-class FakeInbox:
-    """Satisfies `harness.loop.Inbox`: what a test puts in comes out once."""
+class FakeInbox(Inbox):
+    """What a test puts in comes out once."""
 
     def __init__(self) -> None:
         self._new: list[Incoming] = []
@@ -141,9 +141,6 @@ class FakeInbox:
 
     async def put_back(self) -> list[str]:
         return self.withdrawn
-
-    async def settle(self) -> None:
-        """What was taken never comes again."""
 
 
 class FakeEvents:
