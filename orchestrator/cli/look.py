@@ -78,20 +78,18 @@ for change in (add_task, cancel_task, redo_task):
 @team_option
 def show_task(task_id: str, *, as_json: bool, team_directory: Path | None) -> None:
     """Show one task in full, with its history."""
+    from dataclasses import asdict
+
     from orchestrator.inspection.story import story
 
     stores = persons_stores(team_directory)
     task = stores.tasks.get(task_id)
     steps = story(stores.team, stores.tasks, [task])
     show(
-        {"task": task.to_json(), "history": [_step(step) for step in steps]},
+        {"task": task.to_json(), "history": [asdict(step) for step in steps]},
         as_json,
         lambda: _in_full(task, steps),
     )
-
-
-def _step(step: Step) -> dict[str, Any]:
-    return {"number": step.number, "at": step.at, "event": step.event, "by": step.by, "why": step.why}
 
 
 def _in_full(task: Task, steps: Sequence[Step]) -> str:

@@ -13,12 +13,6 @@ if TYPE_CHECKING:
 class Reflowed(Renderer):
     """Takes away all rows of what it drew, also those that have become two since."""
 
-    @classmethod
-    def instead_of(cls, other: Renderer) -> Reflowed:
-        """One that draws in the same style on the same terminal."""
-        report = other.cpr_not_supported_callback
-        return cls(other.style, other.output, cpr_not_supported_callback=report)
-
     def erase(self, leave_alternate_screen: bool = True) -> None:  # noqa: FBT001, FBT002 - as its base says
         if screen := self.last_rendered_screen:
             self.output.cursor_up(self._rows_more(screen, self.output.get_size().columns))

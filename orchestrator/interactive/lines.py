@@ -64,7 +64,8 @@ class TerminalLines(Lines):
             bottom_toolbar=lambda: self._status,
         )
         if breaks_lines_anew():
-            self._session.app.renderer = Reflowed.instead_of(self._session.app.renderer)
+            app = self._session.app
+            app.renderer = Reflowed(app.renderer.style, app.output)
 
     def shown(self) -> AbstractContextManager[None]:
         return patch_stdout(raw=True)
