@@ -11,6 +11,7 @@ import msgspec
 from coordination.events import EventTail
 from coordination.usage import Usage
 from harness.models.limits import Spent
+from harness.models.prices import Money
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -47,7 +48,7 @@ class Ledger:
         self.usd: dict[tuple[str, str], float] = defaultdict(float)
         self.models: dict[str, set[str]] = defaultdict(set)  # by member
         self.unpriced: set[str] = set()  # models whose money is not counted
-        self.partly: set[tuple[str, str]] = set()  # by scope and name, where some of it is such a model's
+        self._partly: set[tuple[str, str]] = set()  # by scope and name, where some of it is such a model's
 
     def leave_out(self, own: str) -> None:
         """From now on the calls of this process are not read, but told."""
@@ -72,6 +73,11 @@ class Ledger:
         minutes += others / 60
         return Spent(turns=used.calls, tokens=used.tokens, usd=self.usd[scope, name], minutes=minutes)
 
+    def money(self, scope: str, name: str) -> Money:
+        """What it comes to by the price table."""
+        usd, is_partial = self.usd[scope, name], (scope, name) in self._partly
+        return Money(usd=None if is_partial and not usd else round(usd, 6), is_partial=is_partial)
+
     def names(self, scope: str) -> list[str]:
         """Whose use is known, in the order of their first calls."""
         return [name for of, name in self.usage if of == scope]
@@ -84,7 +90,7 @@ class Ledger:
         for key in scopes:
             self.usage[key] += usage
             if cost is None:
-                self.partly.add(key)
+                self._partly.add(key)
             self.usd[key] += cost or 0.0
         return cost or 0.0
 

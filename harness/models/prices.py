@@ -40,6 +40,19 @@ class Price:
         return spent / PER_TOKENS
 
 
+@dataclass(frozen=True, kw_only=True)
+class Money:
+    """What something comes to, for a person as text."""
+
+    usd: float | None  # None where no price of it is known
+    is_partial: bool = False  # some of it is of a model whose price nobody wrote down
+
+    def __str__(self) -> str:
+        if self.usd is None:
+            return "unknown"
+        return f"over {self.usd:.4f}" if self.is_partial else f"{self.usd:.4f}"
+
+
 def parse_price(line: str) -> tuple[str, Price]:
     """A line of the table as `FORM` says it. Raises BadPrice."""
     name, _, rest = line.partition(" ")

@@ -10,8 +10,9 @@ from coordination.numbered_log import pretty
 from coordination.records import Status, Task
 from coordination.usage import Usage
 from harness.models.ledger import Ledger
-from harness.models.prices import PriceTable
+from harness.models.prices import Money, PriceTable
 from orchestrator.inspection.story import SENT_BACK, Step, held_up, story
+from orchestrator.inspection.use import ESTIMATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,7 +47,7 @@ class Report:
     tasks: tuple[Task, ...]
     steps: tuple[Step, ...]
     usage: dict[str, Usage]  # by name of member
-    usd: dict[str, float] = field(default_factory=dict)  # likewise, as far as prices are known
+    money: dict[str, Money] = field(default_factory=dict)  # likewise
     models: dict[str, list[str]] = field(default_factory=dict)  # likewise, those that answered
     words: str = ""  # the lead's own summary
     held: Mapping[str, str] = field(default_factory=dict)  # task to why the queue waits for a person
@@ -99,7 +100,7 @@ def make_report(
         tasks=tasks,
         steps=tuple(step for step in story(team, store, tasks) if step.event in TOLD),
         usage={name: ledger.usage["member", name] for name in ledger.names("member")},
-        usd={name: ledger.usd["member", name] for name in ledger.names("member")},
+        money={name: ledger.money("member", name) for name in ledger.names("member")},
         models={name: sorted(models) for name, models in ledger.models.items()},
         words=words,
         held=held_up(team),
@@ -129,7 +130,7 @@ def to_json(report: Report) -> dict[str, Any]:
             name: {field: getattr(used, field) for field in Usage.__struct_fields__}
             for name, used in report.usage.items()
         },
-        "usd": {name: round(usd, 6) for name, usd in report.usd.items()},
+        "usd": {name: money.usd for name, money in report.money.items()},
         "models": report.models,
         "summary": report.words,
         "cut_short": report.cut_short,
@@ -168,22 +169,19 @@ def _story(report: Report) -> str:
 def _by_member(report: Report) -> str:
     if not report.usage:
         return ""
-    head = f"{'in':>10}{'cached':>10}{'written':>10}{'out':>8}{'USD':>9}"
+    head = f"{'in':>10}{'cached':>10}{'written':>10}{'out':>8}{'USD':>13}"
     rows = [f"  {'':<12}{'turns':>7}{head}  completed"]
     for name, used in report.usage.items():
         done = [
             task.subject for task in report.tasks if task.owner == name and task.status is Status.COMPLETED
         ]
         tokens = f"{used.input_tokens:>10}{used.cache_read_tokens:>10}{used.cache_write_tokens:>10}"
-        money = _money(report.usd.get(name, 0.0))
         rows.append(
-            f"  {name:<12}{used.calls:>7}{tokens}{used.output_tokens:>8}{money:>9}  {', '.join(done) or '-'}"
+            f"  {name:<12}{used.calls:>7}{tokens}{used.output_tokens:>8}{report.money[name]!s:>13}  "
+            + (", ".join(done) or "-")
         )
-    return "\n".join(["use of the model (tokens):", *rows])
-
-
-def _money(usd: float) -> str:
-    return f"{usd:.4f}" if usd else "-"
+    is_priced = any(money.usd for money in report.money.values())
+    return "\n".join(["use of the model (tokens):", *rows, *([ESTIMATED] if is_priced else [])])
 
 
 def _where(report: Report) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from coordination.events import EventTail
 from coordination.usage import Usage
 from harness.models.ledger import Ledger
-from harness.models.prices import PriceTable
+from harness.models.prices import Money, PriceTable
 
+ESTIMATED = "USD: estimated from these tokens by the setting `prices`; what you pay, the provider's bill says"
 OF_REQUEST = ("prompt", "instructions", "roles", "skills", "tools", "server_list", "servers")
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def render(facts: dict[str, Any]) -> str:
     rows += [_row(name, use) for name, use in facts["members"].items()]
     rows += [_row(f"{name} {use['subject']}"[:23], use) for name, use in facts["tasks"].items()]
     rows.append(_row("the team", facts["team"]))
+    if facts["team"]["usd"]:
+        rows.append(ESTIMATED)
     if facts["unpriced"]:
         rows.append(f"without a price, and not in USD: {', '.join(facts['unpriced'])} (setting `prices`)")
     limits = [
@@ -72,19 +75,15 @@ def render(facts: dict[str, Any]) -> str:
 def _facts(ledger: Ledger, scope: str, name: str) -> dict[str, Any]:
     use = ledger.usage[scope, name]
     tokens = {field: getattr(use, field) for field in Usage.__struct_fields__ if field != "calls"}
-    usd, is_partly = ledger.usd[scope, name], (scope, name) in ledger.partly
-    return {
-        "turns": use.calls,
-        **tokens,
-        "usd": None if is_partly and not usd else round(usd, 6),
-        "usd_is_partial": is_partly,  # some of it is of a model whose price nobody wrote down
-    }
+    money = ledger.money(scope, name)
+    return {"turns": use.calls, **tokens, "usd": money.usd, "usd_is_partial": money.is_partial}
 
 
 def _row(name: str, use: dict[str, Any]) -> str:
+    money = Money(usd=use["usd"], is_partial=use["usd_is_partial"])
     return (
         f"{name:<24}{use['turns']:>6}{use['input_tokens']:>10}{use['cache_read_tokens']:>10}"
-        f"{use['cache_write_tokens']:>10}{use['output_tokens']:>8}{_money(use):>12}"
+        f"{use['cache_write_tokens']:>10}{use['output_tokens']:>8}{money!s:>12}"
     )
 
 
@@ -102,12 +101,6 @@ def _requests(requests: dict[str, Any]) -> list[str]:
         numbers = "".join(f"{of[name] or 0:>13}" for name in OF_REQUEST if name != "servers")
         rows.append(f"{member[:15]:<16}{numbers}  {servers or '-':>11}")
     return rows
-
-
-def _money(use: dict[str, Any]) -> str:
-    if use["usd"] is None:
-        return "unknown"
-    return f"over {use['usd']:.4f}" if use["usd_is_partial"] else f"{use['usd']:.4f}"
 
 
 def _turn(event: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from harness.models.prices import PriceTable
 from orchestrator.cli.main import main
 from orchestrator.cli.shared import fitted
 from orchestrator.cli.trees import _groups
-from orchestrator.inspection.use import _facts, _money
 from tests.support.people import a_task, comes_alive, leads, stores_of
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def test_money_of_models_without_a_price_is_unknown(team: Team) -> None:
     use = Usage(calls=1, input_tokens=1_000_000)
     ledger.count("strange", use, [("member", "a"), ("team", "")])
     ledger.count("known", use, [("member", "b"), ("team", "")])
-    told = {name: _money(_facts(ledger, scope, name)) for scope, name in ledger.usage}
+    told = {name: str(ledger.money(scope, name)) for scope, name in ledger.usage}
     assert told == {"a": "unknown", "b": "1.0000", "": "over 1.0000"}
 
 

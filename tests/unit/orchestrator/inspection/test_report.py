@@ -13,6 +13,7 @@ from coordination.records import Run, Status, Task, TaskResult
 from coordination.tasks.drafts import TaskDraft
 from coordination.usage import Usage
 from orchestrator.inspection.report import Report, make_report, render, save_report, to_json
+from orchestrator.inspection.use import ESTIMATED
 from tests.support.people import a_task, claimant, comes_alive, stores_of
 
 if TYPE_CHECKING:
@@ -158,12 +159,17 @@ def test_money_is_told_by_the_price_table_with_the_models_that_answered(team: Te
     run = opened(lead)
     usage = {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 100_000, "cache_read_tokens": 1_000_000}
     log = EventLog(team.directory, team.clock, "alice~2")
-    for model in ("big-2", "other"):
-        log.record("model_call", usage=usage, run=run.id, model=model)
+    log.record("model_call", usage=usage, run=run.id, model="big-2")
+    shown = render(make_report(team, lead.tasks, run, prices=["big 3 15"]))
+    assert ("  4.8000  " in shown, "over" in shown, ESTIMATED in shown) == (True, False, True)
+    log.record("model_call", usage=usage, run=run.id, model="other")
     report = make_report(team, lead.tasks, run, prices=["big 3 15"])
-    assert report.usd["alice"] == pytest.approx(3 + 1.5 + 0.3)
+    assert to_json(report)["usd"]["alice"] == pytest.approx(3 + 1.5 + 0.3)
     assert report.models["alice"] == ["big-2", "other"]
-    assert "4.8000" in render(report)
+    assert "over 4.8000" in render(report)
+    unpriced = make_report(team, lead.tasks, run)
+    assert to_json(unpriced)["usd"]["alice"] is None
+    assert ESTIMATED not in render(unpriced)
 
 
 def test_the_table_shows_what_each_member_used_and_completed(team: Team, lead: Stores) -> None:
@@ -173,7 +179,7 @@ def test_the_table_shows_what_each_member_used_and_completed(team: Team, lead: S
     usage |= {"cache_write_tokens": 70}
     EventLog(team.directory, team.clock, "alice~2").record("model_call", run=run.id, usage=usage)
     row = next(line for line in render(make_report(team, lead.tasks, run)).splitlines() if "5000" in line)
-    assert row.split() == ["alice", "3", "400", "5000", "70", "60", "-", "Round", "money"]
+    assert row.split() == ["alice", "3", "400", "5000", "70", "60", "unknown", "Round", "money"]
 
 
 def test_the_report_lies_beside_the_run_as_json(team: Team, lead: Stores) -> None:

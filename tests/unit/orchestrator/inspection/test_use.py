@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from coordination.events import EventLog
-from orchestrator.inspection.use import render, used
+from orchestrator.inspection.use import ESTIMATED, render, used
 from tests.support.people import leads
 from tests.support.teammate import SETTINGS
 
@@ -24,6 +25,8 @@ def test_the_newest_request_of_each_member_is_shown_by_its_parts(team: Team) -> 
         events.record("request_cost", run=run.id, **REQUEST, servers=docs)
     events.record("request_cost", run="run_00000000", **REQUEST, servers={"other": 1})
     facts = used(lead, run, SETTINGS)
+    assert ESTIMATED not in render(facts)
+    assert ESTIMATED in render(used(lead, run, replace(SETTINGS, prices=("m 3 15",))))
     assert facts["requests"] == {"alice": REQUEST | {"servers": {"docs": 830}}}
     shown = render(facts)
     assert "estimated, a quarter of the bytes" in shown
