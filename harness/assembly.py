@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from coordination.child import RunningGroups, tool_environment, unconfined
 from harness.context.compactor import Compactor
-from harness.context.gauge import UNKNOWN_WINDOW_TOKENS, ContextLimits
+from harness.context.gauge import ContextLimits
+from harness.context.settings import ContextSettings
 from harness.loop import AgentSettings
 from harness.models.anthropic_model import AnthropicModel
 from harness.models.endpoint import DEFAULT_ADDRESS, Endpoint
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordination.child import Confine
-    from harness.context.compactor import Events
+    from coordination.events import Recorder
     from harness.loop import Agent
     from harness.models.budget import Budget
     from harness.models.model import Model
@@ -85,25 +86,16 @@ def make_compactor(
     settings: Settings,
     model: Model,
     outputs: ResultFiles,
-    events: Events,
+    events: Recorder,
     *,
     state: Callable[[], Awaitable[str]],
     on_text: Callable[[str], None] = lambda _: None,
 ) -> Compactor:
     """What keeps the conversation within the window; `state` is put back from disk after a summary."""
     limits = ContextLimits(
-        window_tokens=settings.window_tokens or UNKNOWN_WINDOW_TOKENS,
-        is_window_given=settings.window_tokens is not None,
+        **{of.name: getattr(settings, of.name) for of in fields(ContextSettings)},
         reply_tokens=settings.max_tokens,
-        shorten_percent=settings.shorten_percent,
-        summarize_percent=settings.summarize_percent,
-        kept_percent=settings.kept_percent,
         preview_characters=settings.result_preview_characters,
-        new_results_characters=settings.new_results_characters,
-        kept_messages=settings.kept_messages,
-        kept_results=settings.kept_results,
-        kept_images=settings.kept_images,
-        summary_tokens=settings.summary_tokens,
     )
     return Compactor(model=model, outputs=outputs, limits=limits, events=events, state=state, on_text=on_text)
 

@@ -20,7 +20,8 @@ from harness.turn import Ended, Turn, TurnOutcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from harness.context.compactor import Compactor, Events
+    from coordination.events import Recorder
+    from harness.context.compactor import Compactor
     from harness.hooks.turn import TurnHooks
     from harness.journal import Journal
     from harness.memory.keeper import MemoryKeeper
@@ -103,7 +104,7 @@ class Agent:
         system: Callable[[], str],
         settings: AgentSettings,
         compactor: Compactor,
-        events: Events,
+        events: Recorder,
         on_text: Callable[[str], None] = lambda _: None,
         stopping: Callable[[], bool] = lambda: False,
         conversation: Conversation | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 from msgspec.structs import asdict
@@ -19,26 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from coordination.events import Recorder
     from harness.context.conversation import Conversation
     from harness.context.edits import Edit
     from harness.context.gauge import ContextLimits
     from harness.context.messages import Message
     from harness.models.model import Model, Reply
+    from harness.tool import OutputFiles
 
 Write = Callable[[list[tuple[str, dict[str, Any]]]], Awaitable[None]]
 SUMMARY_ROLE = "summary"  # in the first line of the system prompt; no role of the team
-
-
-class Outputs(Protocol):
-    """Where texts are kept whole."""
-
-    def write(self, call_id: str, text: str) -> Path: ...
-
-
-class Events(Protocol):
-    """The audit trail."""
-
-    def record(self, action: str, /, **fields: object) -> None: ...
 
 
 class Compactor:
@@ -48,9 +38,9 @@ class Compactor:
         self,
         *,
         model: Model,
-        outputs: Outputs,
+        outputs: OutputFiles,
         limits: ContextLimits,
-        events: Events,
+        events: Recorder,
         state: Callable[[], Awaitable[str]],
         on_text: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -58,7 +48,7 @@ class Compactor:
         self._model = model
         self._outputs = outputs
         self._limits = limits.fitting(Capacity())
-        self._is_told = False  # how much the model takes, or that nobody says so
+        self._not_fitted: ContextLimits | None = limits  # until it was asked how much the model takes
         self._events = events
         self._state = state
         self._on_text = on_text
@@ -79,9 +69,9 @@ class Compactor:
         self, conversation: Conversation, write: Write, request: ModelRequest, *, urgent: bool = False
     ) -> None:
         """The next request fits, as far as that can be known; `urgent` after the server said it did not."""
-        if not self._is_told:
-            self._is_told = True
-            self._limits = self._limits.fitting(await self._model.capacity(request.model))
+        if self._not_fitted:
+            limits, self._not_fitted = self._not_fitted, None
+            self._limits = limits.fitting(await self._model.capacity(request.model))
         limits = self._limits
         await self._bound(conversation, write, urgent=urgent)
         full = await self._tokens(conversation, request)

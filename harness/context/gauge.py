@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from harness.context.settings import ContextSettings
+
 if TYPE_CHECKING:
     from coordination.usage import Usage
     from harness.models.model import Capacity
@@ -15,35 +17,27 @@ FEWEST_PER_TOKEN, MOST_PER_TOKEN = 2.0, 6.0  # what a measurement may move it to
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextLimits:
+class ContextLimits(ContextSettings):
     """When a history is made shorter, and by how much; shares are of the window."""
 
-    window_tokens: int = UNKNOWN_WINDOW_TOKENS
-    is_window_given: bool = True  # by the person, who knows better than the server
     reply_tokens: int = 8000  # room that the reply needs
-    shorten_percent: int = 60
-    summarize_percent: int = 80
-    kept_percent: int = 10  # newest part that a summary leaves as it is
     worthwhile_percent: int = 5  # freeing less is not worth a cold cache
-    new_results_characters: int = 200_000  # of results that arrive together
     preview_characters: int = 2000
-    kept_messages: int = 200
-    kept_results: int = 3
-    kept_images: int = 20
     kept_image_bytes: int = 20_000_000  # a server takes 32 MB in all
     request_characters: int = 20_000
-    summary_tokens: int = 2000
     summarized_characters: int = 80_000
 
     @property
     def room(self) -> int:
         """Tokens for the request."""
-        return self.window_tokens - self.reply_tokens
+        return (self.window_tokens or UNKNOWN_WINDOW_TOKENS) - self.reply_tokens
 
     def fitting(self, capacity: Capacity) -> ContextLimits:
-        """The same for a model that takes so much: half of its window at least is left for the request."""
-        told = None if self.is_window_given else capacity.window_tokens
-        window = told or self.window_tokens
+        """The same for a model that takes so much: half of its window at least is left for the request.
+
+        The person knows better than the server how large the window is.
+        """
+        window = self.window_tokens or capacity.window_tokens or UNKNOWN_WINDOW_TOKENS
         reply = min(self.reply_tokens, capacity.reply_tokens or window, window // 2)
         return replace(
             self, window_tokens=window, reply_tokens=reply, summary_tokens=min(self.summary_tokens, reply)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from coordination.clock import Clock
-    from harness.context.compactor import Events
+    from coordination.events import Recorder
     from harness.context.conversation import Conversation
     from harness.memory.extraction import Draft
     from harness.memory.record import Note
@@ -62,7 +62,7 @@ class MemoryKeeper:
         who: Rememberer,
         *,
         settings: MemorySettings,
-        events: Events,
+        events: Recorder,
         clock: Clock,
     ) -> None:
         self._store = store

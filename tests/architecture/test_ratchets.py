@@ -64,7 +64,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # (harness/permissions/shell_values, shell_inside). What a server over HTTP refuses is told in words.
 PACKAGES = {
     "coordination": 9820,
-    "harness": 18640,
+    "harness": 18630,
     "workspace": 5100,
     "agent_worker": 2240,
     "orchestrator": 11285,

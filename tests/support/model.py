@@ -144,7 +144,7 @@ class FakeInbox(Inbox):
 
 
 class FakeEvents:
-    """Satisfies `harness.loop.Events`: keeps what was recorded."""
+    """Satisfies `coordination.events.Recorder`: keeps what was recorded."""
 
     def __init__(self) -> None:
         self.lines: list[dict[str, Any]] = []

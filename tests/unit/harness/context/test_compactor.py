@@ -239,7 +239,7 @@ async def test_a_restart_has_the_same_history_that_the_model_saw(team: Team) -> 
 async def test_the_thresholds_follow_the_window_that_the_server_tells_asked_once(team: Team) -> None:
     model = FakeModel(used(calls("look"), 8500), says("a summary"), calls("look"), says("done"))
     model.capacities["scripted"] = Capacity(window_tokens=10_000)
-    limits = ContextLimits(is_window_given=False, reply_tokens=1000)
+    limits = ContextLimits(reply_tokens=1000)
     under = AgentUnderTest(team, model, limits=limits)
     await under.agent.run(GO)
     assert "[Compacted]" in shown(under, 2)
@@ -257,7 +257,7 @@ async def test_the_window_that_the_person_gives_counts_before_that_of_the_server
 async def test_replies_and_summaries_fit_into_a_small_window(team: Team) -> None:
     model = FakeModel(used(calls("look"), 3000), says("a summary"), says("done"))
     model.capacities["scripted"] = Capacity(window_tokens=4000, reply_tokens=1500)
-    limits = ContextLimits(is_window_given=False)
+    limits = ContextLimits()
     under = AgentUnderTest(team, model, LongPool(30_000), limits=limits, max_tokens=8000)
     await under.agent.run([Incoming(text="rename Foo " * 1000)])
     assert [request.max_tokens for request in model.requests] == [1500, 1500, 1500]
@@ -269,7 +269,7 @@ async def test_replies_and_summaries_fit_into_a_small_window(team: Team) -> None
 @pytest.mark.parametrize("reply", [None, 4096, 64_000])
 def test_half_of_every_window_at_least_is_for_the_request(window: int, reply: int | None) -> None:
     told = Capacity(window_tokens=window, reply_tokens=reply)
-    limits = ContextLimits(is_window_given=False, reply_tokens=60_000).fitting(told)
+    limits = ContextLimits(reply_tokens=60_000).fitting(told)
     assert limits.room >= window // 2
     assert limits.reply_tokens == min(60_000, reply or window, window // 2)
     assert limits.summary_tokens <= limits.reply_tokens
