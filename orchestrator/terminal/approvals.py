@@ -122,11 +122,11 @@ class Approvals:
         except AlreadyDecided as won:
             self._let_stand(question, won)
             raise
+        self._record(question, verdict, scope, reason)  # before others are refused by it, as far as one sees
         if scope is Scope.ONCE:
             self._forget(question)  # what a process kept that died before it could decide
         for other in (other for group in alike for other in group.questions if other.id != request):
             self._decide_alike(other.id, verdict, reason)
-        self._record(question, verdict, scope, reason)
         return question
 
     def _decide_alike(self, request: str, verdict: Verdict, reason: str) -> None:

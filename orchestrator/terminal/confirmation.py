@@ -137,8 +137,11 @@ class Confirmation:
                 return proposed
             if answer.lower() in NO:
                 return 0
-            if answer.isdecimal() and 0 < int(answer) <= proposed:
-                return int(answer)
+            if answer.isdecimal():
+                if 0 < int(answer) <= proposed:
+                    return int(answer)
+                self._console.say(f"{proposed} are proposed, so say a number from 1 to {proposed}, yes or no")
+                continue
             try:
                 members = await self._change(answer)
             except TeamError as error:

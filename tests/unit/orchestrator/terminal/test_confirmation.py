@@ -82,7 +82,7 @@ async def test_a_no_and_the_end_of_input_start_nobody(answer: str) -> None:
         await agreed(ScriptedConsole(answer))
 
 
-@pytest.mark.parametrize("answer", ["0", "4", "-1", "sure", "yess", "1.5", "²", "banana"])
+@pytest.mark.parametrize("answer", ["-1", "sure", "yess", "1.5", "²", "banana"])
 async def test_what_is_neither_yes_nor_no_is_asked_again(answer: str) -> None:
     console = ScriptedConsole(answer, "yes")
     assert await agreed(console) == 3
@@ -90,6 +90,13 @@ async def test_what_is_neither_yes_nor_no_is_asked_again(answer: str) -> None:
     first, complaint, again = console.shown
     assert complaint.startswith(f"{answer!r} is no answer; a change is `model")
     assert again == first
+
+
+@pytest.mark.parametrize("answer", ["4", "0", "40"])
+async def test_a_number_that_was_not_proposed_is_told_what_may_be_said(answer: str) -> None:
+    console = ScriptedConsole(answer, "2")
+    assert await agreed(console) == 2
+    assert console.shown[1] == "3 are proposed, so say a number from 1 to 3, yes or no"
 
 
 async def test_a_change_is_shown_before_the_next_answer() -> None:
