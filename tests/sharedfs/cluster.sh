@@ -93,6 +93,7 @@ start_host() {   # a host = net + uts + mount + pid namespace under one init
     cat >"$dir/init" <<INIT
 mount --make-rprivate /
 mount -t proc proc /proc
+mkdir -p "$dir/proc" && mount -t proc proc "$dir/proc"  # a whole one: only then a sandbox here may mount its own
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/sshd /run/gluster /run/lock
 hostname host-$h

@@ -27,6 +27,13 @@ TASKS = """
 - {key: b, subject: paint one, needs: [a], checks: [any]}
 - {key: c, subject: paint two, needs: [a], checks: [any]}
 """
+SETS = """
+  - when: {tools_called: ^$}
+    call: {bash: {command: sed -i s/1/2/ a.py}}
+  - when: {tools_called: bash$}
+    call: {complete_task: {summary: a is 2 now}}
+  - say: Done.
+"""
 WAITS = """
   - when: {tools_called: ^$, system: name=bob}
     call: {bash: {command: 'echo half > half.txt; sleep 60'}}
@@ -178,3 +185,14 @@ def test_a_process_on_a_local_disk_takes_up_that_another_host_mounts_it(teams: T
     assert "unlocked" in client.out
     team.wait(lambda: "unlocked" in server.so_far.out, "the change of the profile")
     assert team.hosts() == {"host-s": "unlocked", "host-b": "unlocked"}
+
+
+@pytest.mark.parametrize("file_system", ["gluster", "sshfs-nocache"])
+def test_commands_and_checks_run_in_the_sandbox_on_a_shared_mount(teams: Teams, file_system: str) -> None:
+    team = teams(file_system, SETS)
+    team.settings["LEADHAND_SANDBOX"] = "bwrap"
+    (team.place / "tasks.yaml").write_text("- {key: a, subject: set a, checks: [done]}", encoding="utf-8")
+    run = team.begin("a", "run", "--tasks", str(team.place / "tasks.yaml"), "--workers", "1", "--json")
+    assert run.end().code == 0, team.last_words()
+    assert team.task("set a").merged
+    assert {event["sandboxed"] for event in team.events("completed")} == {True}
