@@ -19,7 +19,7 @@ from coordination.protocols import term_to_write
 from coordination.records import Member, MemberState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from coordination.team_root import Team
 
@@ -61,6 +61,11 @@ class Superseded(TeamError):
     incarnation: int | None
     present: int | None
     says = "{name}~{incarnation} was superseded by {name}~{present}; that process writes nothing more"
+
+
+def since(term: int, members: Iterable[Member]) -> list[Member]:
+    """Those of them who had not left before that term of leadership."""
+    return [member for member in members if member.state not in GONE or member.term >= term]
 
 
 class StartDetails(TypedDict, total=False):

@@ -136,6 +136,10 @@ class Runs:
         states = [self._logs[run].refresh() for run in self._graph.state.runs]
         return [run for run in states if run]
 
+    def began_in(self, run: str) -> int:
+        """The term of leadership in which the run was opened; 0 for one that does not exist."""
+        return self._graph.state.runs.get(run, 0)
+
     def open_run(self) -> Run | None:
         """The run that is being worked on."""
         return next((run for run in reversed(self.all()) if run.state == "open"), None)

@@ -62,7 +62,7 @@ class GraphState:
     needs: dict[str, list[str]] = field(default_factory=dict)
     dependents: dict[str, list[str]] = field(default_factory=dict)
     verdicts: dict[str, bool] = field(default_factory=dict)  # edge id to added
-    runs: dict[str, None] = field(default_factory=dict)  # in the order in which they were opened
+    runs: dict[str, int] = field(default_factory=dict)  # id to term, in the order in which they were opened
     term: int = 0
 
 
@@ -108,7 +108,7 @@ class GraphRules:
             if added and entry.needs not in graph.needs.get(entry.task, ()):
                 _join(graph, entry.task, entry.needs)
         if entry.run:
-            graph.runs[entry.run] = None
+            graph.runs[entry.run] = entry.term
         return graph
 
 

@@ -28,13 +28,14 @@ LAST_LINES = 200  # of a log, unless --all
 
 
 @click.command()
+@click.option("--all", "everybody", is_flag=True, help="Also the members who left before this run.")
 @json_option
 @team_option
-def status(*, as_json: bool, team_directory: Path | None) -> None:
-    """Show the run, its tasks, the members and the open questions."""
+def status(*, everybody: bool, as_json: bool, team_directory: Path | None) -> None:
+    """Show the run, its tasks, its members and the open questions."""
     from orchestrator.inspection import status as facts_of
 
-    facts = facts_of.status(persons_stores(team_directory))
+    facts = facts_of.status(persons_stores(team_directory), everybody=everybody)
     show(facts, as_json, lambda: facts_of.render(facts))
 
 

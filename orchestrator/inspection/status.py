@@ -10,6 +10,7 @@ from coordination.liveness import read_beat
 from coordination.process import known_alive, known_dead, this_process
 from coordination.protocols import PERSON, Kind
 from coordination.records import MemberState, Status
+from coordination.roster import since
 from harness.tools.tasks import unproven_note
 from orchestrator.inspection.hosts import host_rows, hosts
 from orchestrator.inspection.pins import TAKE_UP, differences
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 UNSEEN = "that cannot be seen from here: should it be silent, `leadhand resume` takes over"
 
 
-def status(stores: Stores) -> dict[str, Any]:
-    """The newest run, its tasks, the members and the open questions, for programs and `render`."""
+def status(stores: Stores, *, everybody: bool = False) -> dict[str, Any]:
+    """The newest run, its tasks, members (or `everybody` who ever was) and open questions, for `render`."""
     return {
         "team": stores.team.id,
         "root": str(stores.team.root),
@@ -36,14 +37,14 @@ def status(stores: Stores) -> dict[str, Any]:
         "hosts": hosts(stores.team.mount),
         "lead": _lead(stores),
         "asks_to_start": asked_at_terminal(stores),
-        **at_work(stores),
+        **at_work(stores, everybody=everybody),
         "problems": stores.tasks.problems,
         "security": ignored(stores.team),
         "differences": [difference.what for difference in differences(stores)],
     }
 
 
-def at_work(stores: Stores) -> dict[str, Any]:
+def at_work(stores: Stores, *, everybody: bool = False) -> dict[str, Any]:
     """Of these facts what a look each second may cost: the run, its tasks, members and questions."""
     runs = stores.runs.all()
     run = stores.runs.open_run() or (runs[-1] if runs else None)
@@ -51,14 +52,14 @@ def at_work(stores: Stores) -> dict[str, Any]:
     lead = _lead(stores)
     leads = lead is not None and lead["state"] == "alive"
     questions = open_questions(stores)
+    known = stores.roster.all()
+    members = since(stores.runs.began_in(run.id), known) if run and not everybody else known
     return {
         "paused": paused.to_json() if paused and paused.paused else None,
         "run": _run(run),
         "tasks": _board(stores.tasks.all(run.id) if run else []),
-        "members": [
-            _waiting(_member(stores, member, leads=leads), member, questions)
-            for member in stores.roster.all()
-        ],
+        "members": [_waiting(_member(stores, member, leads=leads), member, questions) for member in members],
+        "left_before": len(known) - len(members),
         "questions": [_question(asked) for asked in questions],
     }
 
@@ -188,7 +189,10 @@ def render(facts: dict[str, Any]) -> str:
     lines.append(f"run {run['id']} [{run['state']}]: {run['goal']}" if run else "no run yet")
     lines += _rows("tasks", [_task_row(task) for task in facts["tasks"]])
     several = len({member["host"] for member in facts["members"] if member["host"]}) > 1
-    lines += _rows("members", [_member_row(member, with_host=several) for member in facts["members"]])
+    members = [_member_row(member, with_host=several) for member in facts["members"]]
+    if facts["left_before"]:
+        members.append(f"({facts['left_before']} more left before this run; `status --all` names them)")
+    lines += _rows("members", members)
     lines += _rows("open questions", [_question_row(question) for question in facts["questions"]])
     lines += _rows("problems", [f"{task}: {why}" for task, why in facts["problems"].items()])
     lines += _rows("forged, late or outdated records that were passed over", facts["security"])

@@ -11,6 +11,7 @@ import anyio
 
 from coordination.errors import TeamError
 from coordination.protocols import PERSON
+from coordination.roster import since
 from coordination.stores import open_stores
 from harness.loop import Incoming
 from harness.off_loop import OffLoop
@@ -114,8 +115,8 @@ class Session:
             for asked in stores.requests.open()
             if asked.question.kind == "plan"
         ]
-        tasks = stores.tasks.all(run.id)
-        brief = resumed_brief(run, tasks, stores.roster.all(), questions) if tasks else goal_brief(run)
+        tasks, members = stores.tasks.all(run.id), since(stores.runs.began_in(run.id), stores.roster.all())
+        brief = resumed_brief(run, tasks, members, questions) if tasks else goal_brief(run)
         return self._finish(anyio.run(self._with_model, brief))
 
     def _announce(self, verb: str) -> None:

@@ -222,6 +222,34 @@ def test_the_newest_run_is_shown_when_none_is_open(lead: Stores, run: Run, perso
     assert f"run {run.id} [done]: Fix the shop" in render(status(person))
 
 
+def leaves(lead: Stores, member: Member) -> None:
+    assert member.incarnation
+    lead.roster.closing(member.name, member.incarnation)
+    lead.roster.closed(member.name, member.incarnation, {})
+
+
+def test_who_left_before_the_run_is_counted_and_shown_when_asked_for(
+    team: Team, lead: Stores, run: Run, person: Stores, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaves(lead, comes_alive(team, "alice"))
+    comes_alive(team, "bob")
+    lead.runs.update(run.id, state="done")
+    lead.leadership.end(1)
+    assert "alice" in render(status(person))  # until the next run begins
+    second = leads(team)
+    second.runs.open("Fix the barn", base="0" * 40)
+    leaves(second, comes_alive(team, "carol"))
+    facts = status(person)
+    assert [member["name"] for member in facts["members"]] == ["bob", "carol"]
+    assert facts["left_before"] == 1
+    assert "(1 more left before this run; `status --all` names them)" in render(facts)
+    with pytest.raises(SystemExit):
+        main(["status", "--all", "--team", str(team.root)])
+    shown = capsys.readouterr().out
+    assert re.search("alice +closed", shown)
+    assert "left before" not in shown
+
+
 def test_a_damaged_task_is_told_and_hides_no_other(
     team: Team, lead: Stores, run: Run, person: Stores
 ) -> None:
