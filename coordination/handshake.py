@@ -14,8 +14,8 @@ from coordination.errors import InvalidRecord, NotRegularFile, StateUnreadable
 from coordination.identity import new_id
 from coordination.locks import HostLock, is_held_elsewhere
 from coordination.numbered_log import LogKind, Logs, Record
-from coordination.process import this_process
-from coordination.profile import Profile
+from coordination.process import this_machine, this_process
+from coordination.profile import Profile, called
 from coordination.records import JsonRecord
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ HANDSHAKE = LogKind(
 
 def _step(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - the fields of a Step
     me = this_process()
-    return Step(host=me.host, boot=me.boot, nonce=secrets.token_hex(8), **fields).to_json()
+    return Step(**{"host": me.host, "boot": me.boot, "nonce": secrets.token_hex(8), **fields}).to_json()
 
 
 def _heard(talk: Talk | None) -> dict[str, Any]:
@@ -125,7 +125,8 @@ class Answers:
             return
         lock = HostLock(self._team.root / layout.handshake_lock(key))
         lock.acquire()  # where it cannot be had, the caller finds that out
-        mine = _step(heard=talk.call.nonce)
+        name = called(self._team.mount.hosts, me.host, this_machine())
+        mine = _step(heard=talk.call.nonce, host=name)
         self._held[key] = lock, self._team.clock.monotonic() + HELD_SECONDS
         try:
             self._logs[key].commit(lambda *_: mine)

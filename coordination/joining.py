@@ -12,8 +12,8 @@ from coordination.errors import TeamError
 from coordination.handshake import NOBODY, Answers, Call, Finding
 from coordination.leadership import Leadership
 from coordination.liveness import read_beat
-from coordination.process import this_process
-from coordination.profile import Joined, Profile, profile_log, profile_of, with_host
+from coordination.process import this_machine, this_process
+from coordination.profile import Joined, Profile, called, profile_log, profile_of, with_host
 from coordination.protocols import PERSON
 from coordination.records import MemberState
 from coordination.roster import Roster
@@ -86,14 +86,15 @@ def agree_on_profile(team: Team) -> Profile:
 def _entry(team: Team, seen: Hosts, finding: Finding, state: Hosts | None, _: int) -> dict[str, Any]:
     if (state or {}).keys() != seen.keys():
         raise _Meanwhile
-    me = this_process()
+    me, machine = this_process(), this_machine()
     joined = Joined(
         profile=finding.found,
-        host=me.host,
+        host=called(seen, me.host, machine),
         at=iso(team.clock.now()),
         found=finding.found,
         file_system=team.mount.file_system.type,
         boot=me.boot,
+        machine=machine,
         proven_with=finding.proven_with,
         visible_seconds=finding.visible_seconds,
         why=finding.why,
@@ -104,19 +105,25 @@ def _entry(team: Team, seen: Hosts, finding: Finding, state: Hosts | None, _: in
 
 def _look_at(team: Team, hosts: Hosts) -> Finding | None:
     """What is to be put on record of this host; None where that is there already. Raises OtherHost."""
-    me, here = this_process(), team.mount.file_system
-    own = hosts.get(me.host)
-    others = [host for name, host in hosts.items() if name != me.host and host.found is not Profile.UNFIT]
+    me, machine, here = this_process(), this_machine(), team.mount.file_system
+    name = called(hosts, me.host, machine)
+    own = hosts.get(name)
+    others = [host for host in hosts.values() if host.host != name and host.found is not Profile.UNFIT]
     if own and (own.found is Profile.UNFIT or own.file_system not in {"", here.type}):
         own = None  # it tries again, or is mounted in another way
     if own and (own.proven_with or not others):
         return None
     if not here.is_shared and all(other.found is Profile.LOCAL for other in others):
-        if own or not others or any(other.boot == me.boot for other in others):
+        if own or not others or any(_is_this(other, me, machine) for other in others):
             return None if own else Finding(found=Profile.LOCAL)
         raise OtherHost(host=others[0].host, here=me.host)
     finding = _shake_hands(team) if others else ALONE
     return None if own and finding is NOBODY else finding
+
+
+def _is_this(host: Joined, me: ProcessIdentity, machine: str) -> bool:
+    """Whether the machine was of that name, or was set up anew under its name."""
+    return host.boot == me.boot or host.host == me.host or (machine != "" and host.machine == machine)
 
 
 def _shake_hands(team: Team) -> Finding:

@@ -55,17 +55,25 @@ class Joined(JsonRecord, frozen=True, kw_only=True):
     """What a host found about its mount of the team directory."""
 
     profile: Profile  # of the team from here on
-    host: str
+    host: str  # as the team calls it
     at: str
     found: Profile = Profile.LOCAL  # for this host, alone or together with `proven_with`
     file_system: str = ""  # as its kernel calls it
     boot: str = ""  # boot id of the kernel
+    machine: str = ""  # what tells it from another of its name, where there is such a thing
     proven_with: str | None = None  # the host with which it shook hands; None: nobody was there
     visible_seconds: float = 0.0  # the longest it took until a file of that host was seen
     why: str = ""
 
 
 Hosts = Mapping[str, Joined]  # by name, each as it stands now
+
+
+def called(hosts: Hosts, host: str, machine: str) -> str:
+    """What the team calls a machine: by its name, with more to it where another machine has that name."""
+    there = hosts.get(host)
+    is_another = there is not None and machine and there.machine not in {"", machine}
+    return f"{host}-{machine[:4]}" if is_another else host
 
 
 def profile_of(hosts: Iterable[Joined]) -> Profile:

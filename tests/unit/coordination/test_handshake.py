@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,7 +13,7 @@ from coordination.clock import SystemClock
 from coordination.files import StateDirectory
 from coordination.handshake import HANDSHAKE, NOBODY, Answers, Call, Finding
 from coordination.identity import ProcessIdentity
-from coordination.profile import Profile
+from coordination.profile import Joined, Profile
 from coordination.team_root import Team, create_team
 
 if TYPE_CHECKING:
@@ -23,17 +23,29 @@ if TYPE_CHECKING:
 HERE = threading.local()
 
 
+def machine() -> str:
+    return str(getattr(HERE, "machine", ""))
+
+
 def identity() -> ProcessIdentity:
     host = getattr(HERE, "host", "joins")
-    return ProcessIdentity(host=host, boot=f"boot of {host}", pid_namespace="p", pid=1, started="1")
+    return ProcessIdentity(
+        host=host, boot=f"boot of {host}{machine()}", pid_namespace="p", pid=1, started="1"
+    )
 
 
 @pytest.fixture(autouse=True)
 def two_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each thread is on the host that it says; patience is short."""
+    """Each thread is on the host that it says."""
     monkeypatch.setattr(handshake, "this_process", identity)
-    monkeypatch.setattr(handshake, "ANSWER_SECONDS", 3.0)
-    monkeypatch.setattr(handshake, "VISIBLE_SECONDS", 0.3)
+    monkeypatch.setattr(handshake, "this_machine", machine)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not come is not waited for."""
+    monkeypatch.setattr(handshake, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(handshake, "VISIBLE_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -58,13 +70,13 @@ class LinksTwice(StateDirectory):
 
 
 @contextmanager
-def answering(team: Team, host: str = "is there", answers: Any = Answers) -> Iterator[None]:
+def answering(team: Team, host: str = "is there", of_machine: str = "") -> Iterator[None]:
     """A process of another host looks for calls meanwhile."""
     over, clock = threading.Event(), SystemClock()
 
     def look() -> None:
-        HERE.host = host
-        mine = answers(team)
+        HERE.host, HERE.machine = host, of_machine
+        mine = Answers(team)
         while not over.is_set():
             mine.look()
             clock.sleep(0.01)
@@ -87,7 +99,6 @@ def test_a_lock_that_the_other_host_holds_is_proved(team: Team) -> None:
     with answering(team):
         finding = call(team)
     assert (finding.found, finding.proven_with) == (Profile.FLOCK, "is there")
-    assert finding.visible_seconds < 0.3
     (key,) = HANDSHAKE.found(team.directory)
     talk = HANDSHAKE.open(team.directory, key).refresh()
     assert talk
@@ -107,19 +118,28 @@ def test_a_lock_that_is_free_here_while_the_other_holds_it_is_of_no_use(
     assert (finding.found, finding.why) == (Profile.UNLOCKED, "a lock that is there held was free here")
 
 
+def test_who_answers_is_called_as_the_team_does_where_both_have_one_name(team: Team) -> None:
+    team.mount.take({"joins": Joined(profile=Profile.LOCAL, host="joins", at="", machine="m1")})
+    with answering(team, host="joins", of_machine="m2"):
+        assert call(team).proven_with == "joins-m2"
+
+
 @pytest.mark.parametrize(
     ("directory", "why"),
     [(LateListing, "are not listed here within"), (LinksTwice, "could be made a second time")],
 )
 def test_a_mount_that_shows_names_late_or_twice_is_unfit(
-    team: Team, directory: type[StateDirectory], why: str
+    team: Team, directory: type[StateDirectory], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if directory is LateListing:
+        monkeypatch.setattr(handshake, "VISIBLE_SECONDS", 0.1)
     with answering(team):
         finding = call(team, directory)
     assert finding.found is Profile.UNFIT
     assert why in finding.why
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_host_that_lives_and_does_not_answer_sees_nothing_of_this_one(team: Team) -> None:
     finding = call(team)
     assert finding.found is Profile.UNFIT
@@ -139,10 +159,8 @@ class AnsweredAtLast(StateDirectory):
         return super().publish(name, data)
 
 
-def test_an_answer_that_comes_at_the_very_end_changes_nothing(
-    team: Team, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(handshake, "ANSWER_SECONDS", 0.1)
+@pytest.mark.usefixtures("impatient")
+def test_an_answer_that_comes_at_the_very_end_changes_nothing(team: Team) -> None:
     AnsweredAtLast.answers = Answers(team)
     assert call(team, AnsweredAtLast).found is Profile.UNFIT
     (key,) = HANDSHAKE.found(team.directory)
@@ -153,12 +171,14 @@ def test_an_answer_that_comes_at_the_very_end_changes_nothing(
     assert talk.end.heard == talk.answer.nonce
 
 
+@pytest.mark.usefixtures("impatient")
 def test_where_nobody_lives_nothing_is_proved(team: Team) -> None:
     assert call(team, lives=False) is NOBODY
 
 
-def test_nobody_answers_itself_or_a_call_that_is_over(team: Team) -> None:
-    with answering(team, host="joins"):
+def test_nobody_answers_itself_or_a_call_that_is_over(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patience, answering(team, host="joins"):
+        patience.setattr(handshake, "ANSWER_SECONDS", 1.0)
         assert call(team, lives=False) is NOBODY
     with answering(team):
         assert call(team).found is Profile.FLOCK

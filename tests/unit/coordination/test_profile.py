@@ -25,11 +25,18 @@ LOCAL, FLOCK, UNLOCKED, UNFIT = Profile.LOCAL, Profile.FLOCK, Profile.UNLOCKED, 
 
 
 def on(
-    team: Team, file_system: FileSystem, host: str, monkeypatch: pytest.MonkeyPatch, boot: str = ""
+    team: Team,
+    file_system: FileSystem,
+    host: str,
+    monkeypatch: pytest.MonkeyPatch,
+    boot: str = "",
+    machine: str = "",
 ) -> Team:
     """The team as a process of that host opens it."""
-    here = ProcessIdentity(host=host, boot=boot or f"boot of {host}", pid_namespace="p", pid=1, started="1")
+    boot = boot or f"boot of {host}{machine}"
+    here = ProcessIdentity(host=host, boot=boot, pid_namespace="p", pid=1, started="1")
     monkeypatch.setattr(joining, "this_process", lambda: here)
+    monkeypatch.setattr(joining, "this_machine", lambda: machine)
     mount = Mount(file_system)
     mount.take(profile_log(team.directory).refresh())
     return Team(id=team.id, directory=team.directory, repository=team.root, clock=team.clock, mount=mount)
@@ -110,6 +117,33 @@ def test_another_name_of_the_same_machine_is_no_other_machine(
     agree_on_profile(on(team, EXT4, "a", monkeypatch, boot="same"))
     assert agree_on_profile(on(team, EXT4, "b", monkeypatch, boot="same")) is LOCAL
     assert set(records(team)) == {"a", "b"}
+
+
+def test_a_machine_that_was_renamed_or_set_up_anew_is_no_other_machine(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for host, boot, machine in [("a", "1", "m1"), ("b", "2", "m1"), ("b", "3", "m2")]:
+        assert agree_on_profile(on(team, EXT4, host, monkeypatch, boot=boot, machine=machine)) is LOCAL
+    assert set(records(team)) == {"a", "b", "b-m2"}
+
+
+def test_two_machines_of_one_name_are_two_hosts(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    agree_on_profile(on(team, EXT4, "node", monkeypatch, machine="m1"))
+    assert agree_on_profile(on(team, NFS, "node", monkeypatch, machine="m2")) is UNLOCKED
+    for machine, file_system in (("m1", EXT4), ("m2", NFS), ("m1", EXT4)):  # each comes again
+        assert agree_on_profile(on(team, file_system, "node", monkeypatch, machine=machine)) is UNLOCKED
+    assert {name: host.file_system for name, host in records(team).items()} == {
+        "node": "ext4",
+        "node-m2": "nfs4",
+    }
+
+
+def test_what_a_host_said_before_it_told_its_machine_is_its_own(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(team, 1, found(LOCAL, "node").to_json())
+    assert agree_on_profile(on(team, EXT4, "node", monkeypatch, machine="m1")) is LOCAL
+    assert len(records(team)) == 1
 
 
 def test_a_machine_may_lend_its_local_disk_to_others(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
