@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from coordination.errors import UsageError
+from coordination.errors import TeamError, UsageError
 from coordination.protocols import LEAD
 from coordination.records import MemberState
 from orchestrator.cli.shared import persons_stores, team_option
@@ -33,9 +33,14 @@ def send(*, name: str, text: str, interrupt: bool, team_directory: Path | None) 
     stores = persons_stores(team_directory)
     if not text.strip():
         raise UsageError(detail="the message is empty; say something")
+    is_read_later = name == LEAD and not stores.leadership.is_led()
     message = stores.outbox.send(name, text)
-    done = ", whose running tool is interrupted" if interrupt and ask_to_interrupt(stores, message) else ""
-    is_read_later = message.to == LEAD and not stores.leadership.is_led()
+    try:
+        done = (
+            ", whose running tool is interrupted" if interrupt and ask_to_interrupt(stores, message) else ""
+        )
+    except TeamError as error:
+        raise UsageError(detail=f"written to {name} ({message.id}), without an interrupt: {error}") from error
     later = "; nobody leads now: the next `leadhand run` or `resume` reads it" if is_read_later else ""
     echo(f"written to {message.to}{done} ({message.id}){later}")
 
@@ -91,10 +96,11 @@ def stop(*, name: str | None, team_directory: Path | None) -> int:
 def pause(*, team_directory: Path | None) -> None:
     """Let the whole team rest: what runs is finished, then nobody calls a model or takes a task."""
     stores = persons_stores(team_directory)
+    run = stores.runs.open_run()
     done = stores.pauses.say(paused=True)
     stores.events.record("paused")
     rests = "the team rests; `leadhand continue` lets it go on" if done else "the team rests already"
-    echo(rests if stores.runs.open_run() else f"{rests} (no run is open: the next one begins at rest)")
+    echo(rests if run else f"{rests} (no run is open: the next one begins at rest)")
 
 
 @click.command("continue")

@@ -247,7 +247,8 @@ def logs(*, name: str, whole: bool, team_directory: Path | None) -> None:
     if text is None and member and member.launcher == BY_HAND:
         raise UsageError(detail=f"{name} was started by hand: it wrote to the terminal it was started in")
     if text is None:
-        known = ", ".join([LEAD, *sorted(file.removesuffix(".log") for file in directory.names(layout.LOGS))])
+        names = (file.removesuffix(".log") for file in directory.names(layout.LOGS))
+        known = ", ".join([LEAD, *sorted(filter(layout.MEMBER_NAME.fullmatch, names))])
         raise UsageError(detail=f"there is no log of {name}; known are {known}")
     _show_lines(text.decode("utf-8", "replace").splitlines(), whole=whole)
 

@@ -88,7 +88,8 @@ def _text(done: Repaired) -> str:
 
 def _lines(row: dict[str, Any]) -> list[str]:
     state = "repaired" if row["repaired"] else row["severity"]
-    lines = [f"{state}: {row['where']}: {row['what']}", f"    why it matters: {row['why']}"]
+    where = row["where"].replace("\n", " ")  # a name may hold anything
+    lines = [f"{state}: {where}: {row['what']}", f"    why it matters: {row['why']}"]
     return lines if row["repaired"] else [*lines, f"    --repair: {row['repair']}"]
 
 

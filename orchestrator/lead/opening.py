@@ -144,8 +144,9 @@ def find_team(start: Path, team_directory: Path | None) -> Team:
 def take_term(team: Team, *, ttl: Ttl) -> int:
     """The process leads. A lead on another machine, or one that was stopped, has a TTL to show a beat.
 
-    Raises LeadAlive.
+    Raises LeadAlive, and what `look_through` raises.
     """
+    look_through(open_stores(team, PERSON))
     leadership = Leadership(team)
     me = this_process()
     watch = BeatWatch(team.clock, ttl)
@@ -164,6 +165,13 @@ def take_term(team: Team, *, ttl: Ttl) -> int:
             team.clock.sleep(ttl() / LOOKS_PER_TTL)
             if watch.look(who, read_beat(team, who)) <= silence:
                 raise  # its beat changes
+
+
+def look_through(stores: Stores) -> None:
+    """All that `stamp` will write to can be read. Raises NewerFormat, StateUnreadable; writes nothing."""
+    for each in (stores.runs.all, stores.requests.open, stores.schedule.due, stores.roster.all):
+        each()
+    stores.tasks.own_unfinished(LEAD)
 
 
 def stamp(stores: Stores, term: int) -> None:

@@ -11,10 +11,12 @@ import textwrap
 import click
 
 LEAST_COLUMNS = 20  # that a row has, however narrow the terminal is
-# What moves the cursor, hides, renames or copies (control characters of ECMA-48, with U+0080 to U+009F), and
-# what reorders what is read (Unicode TR 36, 3.5); the colors and weights that leadhand itself uses pass.
+# What moves the cursor, hides, renames or copies (control characters of ECMA-48, with U+0080 to U+009F), what
+# reorders what is read (Unicode TR 36, 3.5), and what no encoding can hold (of a name that is no text); the
+# colors and weights that leadhand itself uses pass.
 _STEERS = re.compile(
-    r"(\x1b\[(?:[0-3]|3[1-6]|9[1-6])m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    r"(\x1b\[(?:[0-3]|3[1-6]|9[1-6])m)|"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 PLAIN = frozenset({"", "dumb", "unknown"})
 
