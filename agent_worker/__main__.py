@@ -19,7 +19,7 @@ from coordination.concealment import conceal
 from coordination.errors import TeamError
 from coordination.joining import agree_on_profile
 from coordination.leadership import Leadership
-from coordination.process import known_dead, this_process
+from coordination.process import known_dead
 from coordination.records import BY_HAND, MemberState
 from coordination.roster import GONE, Roster
 from coordination.runs import Runs
@@ -103,15 +103,11 @@ def join(team: Team, options: argparse.Namespace, settings: Settings) -> tuple[M
     digests = _digests(team, settings) if spawn_id is None else {}
     roster = Roster(team, "person" if spawn_id is None else name)
     former = roster.member(name)
-    if former and (options.after is not None or _is_dead(former)):
+    has_died = former and former.state in HAS_LIVED and known_dead(former.process)
+    if former and (options.after is not None or has_died):
         return roster.restart(name, after=options.after or former.incarnation), former
     start = _start(team, roster, name, options.role, settings, digests)
     return roster.come_alive(name, start.spawn_id), None
-
-
-def _is_dead(former: Member) -> bool:
-    process = former.process if former.state in HAS_LIVED else None
-    return process is not None and known_dead(process, this_process())
 
 
 def _start(

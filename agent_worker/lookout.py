@@ -10,7 +10,7 @@ import anyio.to_thread
 from coordination import layout
 from coordination.joining import ProfileWatch
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
-from coordination.process import known_dead, this_process
+from coordination.process import known_dead
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -139,7 +139,7 @@ class Lookout:
             return
         who = layout.bearer("lead", term)
         self._lead_watch.look(who, read_beat(self._stores.team, who))
-        self._lead_lives = not (known_dead(lead.process, this_process()) or self._lead_watch.silent(who))
+        self._lead_lives = not (known_dead(lead.process) or self._lead_watch.silent(who))
         if self._lead_lives:
             self._met_lead = True
             self._alone = 0.0

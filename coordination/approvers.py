@@ -106,10 +106,9 @@ def _look(team: Team, name: str) -> _Seen:
         process = msgspec.json.decode(_said(team, name) or b"", type=ProcessIdentity)
     except msgspec.DecodeError:  # on its way, or no file of ours
         return _Seen.NOT
-    me = this_process()
-    if known_dead(process, me):
+    if known_dead(process):
         team.directory.unlink(f"{layout.APPROVERS}/{name}")
         return _Seen.NOT
-    if not known_alive(process, me):
+    if not known_alive(process):
         return _Seen.ELSEWHERE
     return _Seen.NOT if is_stopped(process.pid) else _Seen.HERE

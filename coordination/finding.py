@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,28 +79,19 @@ class Finding:
         }
 
 
-def note(
-    code: str, where: str, what: str, *, why: str, repair: str = "", mend: Mend | None = None
+def _finding(  # noqa: PLR0913 - what a finding says, by name
+    severity: Severity,
+    code: str,
+    where: str,
+    what: str,
+    *,
+    why: str,
+    repair: str = "",
+    mend: Mend | None = None,
 ) -> Finding:
-    """A finding without effect on the team."""
-    return Finding(
-        code=code, severity=Severity.NOTE, where=where, what=what, why=why, repair=repair, mend=mend
-    )
+    return Finding(severity=severity, code=code, where=where, what=what, why=why, repair=repair, mend=mend)
 
 
-def warning(
-    code: str, where: str, what: str, *, why: str, repair: str = "", mend: Mend | None = None
-) -> Finding:
-    """A finding that somebody should look at."""
-    return Finding(
-        code=code, severity=Severity.WARNING, where=where, what=what, why=why, repair=repair, mend=mend
-    )
-
-
-def error(
-    code: str, where: str, what: str, *, why: str, repair: str = "", mend: Mend | None = None
-) -> Finding:
-    """A broken invariant."""
-    return Finding(
-        code=code, severity=Severity.ERROR, where=where, what=what, why=why, repair=repair, mend=mend
-    )
+note = partial(_finding, Severity.NOTE)
+warning = partial(_finding, Severity.WARNING)
+error = partial(_finding, Severity.ERROR)

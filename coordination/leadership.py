@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from coordination import layout
 from coordination.clock import iso
 from coordination.errors import InvalidRecord, TeamError
@@ -54,64 +56,53 @@ class Leadership:
     def newest(self) -> tuple[int, Term] | None:
         """The highest term and what it says; the end of a term has a number of its own."""
         state = self._log.refresh()
-        if state is None or self._log.newest is None:
+        if state is None:
             return None
-        self._told = self._log.newest.number
+        self._told = self._log.number
         return self._told, state
 
-    def take(self, run: str | None = None, *, silent: bool = False) -> int:
+    def take(self, *, silent: bool = False) -> int:
         """The caller leads; returns its term. Its beat is that of `lead~<term>`.
 
         `silent` says that the beat of the lead that `newest` last told of stood still for a TTL; it
         says nothing of a lead that came later. Raises LeadAlive.
         """
         silent_term = self._told if silent else None
-        me = this_process()
 
-        def draft(state: Term | None, number: int) -> dict[str, Any]:  # noqa: ARG001 - the protocol of a log
-            present = self._log.newest.number if self._log.newest else None
-            if state and not state.ended and present != silent_term and not known_dead(state.process, me):
-                raise LeadAlive(term=present or 0, host=state.process.host, pid=state.process.pid)
-            term = Term(process=me, run=run, version=version("leadhand"), at=iso(self._clock.now()))
-            return term.to_json()
+        def draft(state: Term | None, _: int) -> dict[str, Any]:
+            present = self._log.number
+            if state and not state.ended and present != silent_term and not known_dead(state.process):
+                raise LeadAlive(term=present, host=state.process.host, pid=state.process.pid)
+            return Term(
+                process=this_process(), version=version("leadhand"), at=iso(self._clock.now())
+            ).to_json()
 
         self._log.commit(draft)
-        return self._present()
+        return self._log.number
 
     def end(self, term: int) -> None:
         """The lead left on purpose, so the next one need not wait. Raises TermOver."""
 
-        def draft(state: Term | None, number: int) -> dict[str, Any]:  # noqa: ARG001 - the protocol of a log
-            if state is None or state.ended or self._present() != term:
-                raise TermOver(term=term, present=self._present())
-            ended = Term(
-                process=state.process,
-                run=state.run,
-                ended=True,
-                version=state.version,
-                at=iso(self._clock.now()),
-                unknown=state.unknown,
-            )
-            return ended.to_json()
+        def draft(state: Term | None, _: int) -> dict[str, Any]:
+            if state is None or state.ended or self._log.number != term:
+                raise TermOver(term=term, present=self._log.number)
+            return structs.replace(state, ended=True, at=iso(self._clock.now())).to_json()
 
         self._log.commit(draft)
 
     def is_current(self, term: int) -> bool:
         """False as soon as another process took the next term; one failing open when nothing is new."""
         state = self._log.refresh()
-        return state is not None and not state.ended and self._present() == term
+        return state is not None and not state.ended and self._log.number == term
 
-    def is_led(self) -> bool:
-        """True unless the newest lead left, or is known to be dead."""
+    def led(self) -> tuple[int, Term] | None:
+        """The newest term, unless its lead left or is known to be dead."""
         state = self._log.refresh()
-        return state is not None and not state.ended and not known_dead(state.process, this_process())
+        return (
+            None if state is None or state.ended or known_dead(state.process) else (self._log.number, state)
+        )
 
     def present(self) -> int:
         """The highest term that a lead took, ended or not; 0 before the first."""
         state, newest = self._log.refresh(), self._log.newest
-        if state is None or newest is None:
-            return 0
-        return newest.prev if state.ended else newest.number
-
-    def _present(self) -> int:
-        return self._log.newest.number if self._log.newest else 0
+        return newest.prev if newest and state and state.ended else self._log.number

@@ -119,6 +119,11 @@ class NumberedLog(Generic[S]):
         self._directory = directory
         self._rules = rules
 
+    @property
+    def number(self) -> int:
+        """That of the highest valid record; 0 before the first."""
+        return self.newest.number if self.newest else 0
+
     def refresh(self) -> S | None:
         """Take in what others committed; the state is then that of the whole unbroken row.
 
@@ -140,7 +145,7 @@ class NumberedLog(Generic[S]):
         refused = 0
         while True:
             body = draft(self.refresh(), self.top + 1)
-            record = Record(number=self.top + 1, prev=self._prev(), commit_id=commit_id, body=dict(body))
+            record = Record(number=self.top + 1, prev=self.number, commit_id=commit_id, body=dict(body))
             self._check(record)
             error = self._publish(record)
             if error is None:
@@ -196,12 +201,9 @@ class NumberedLog(Generic[S]):
                 believed = error
         raise believed
 
-    def _prev(self) -> int:
-        return self.newest.number if self.newest else 0
-
     def _check(self, record: Record) -> None:
-        if record.prev != self._prev():
-            raise InvalidRecord(why=f"made from {record.prev}, not from {self._prev()}")
+        if record.prev != self.number:
+            raise InvalidRecord(why=f"made from {record.prev}, not from {self.number}")
         self._rules.check(self.state, record)
 
     def _accept(self, record: Record) -> S:

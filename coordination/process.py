@@ -109,17 +109,19 @@ def place_and_pid() -> str:
     return f"{platform.node()}~{_boot()[:8]}~{os.getpid()}"
 
 
-def known_dead(other: ProcessIdentity, observer: ProcessIdentity) -> bool:
-    """True only where the observer can be sure: same boot, same pid namespace, and no such process.
+def known_dead(process: ProcessIdentity | None) -> bool:
+    """True only where the caller can be sure: same boot, same pid namespace, and no such process.
 
     A zombie and a pid that was given to a later process are dead. Everywhere else only silence tells.
     """
-    if (other.boot, other.pid_namespace) != (observer.boot, observer.pid_namespace):
-        return False
-    return start_mark(other.pid) != other.started
+    return process is not None and is_near(process) and start_mark(process.pid) != process.started
 
 
-def known_alive(other: ProcessIdentity, observer: ProcessIdentity) -> bool:
-    """True only where the observer can be sure: same boot, same pid namespace, and it runs."""
-    here = (other.boot, other.pid_namespace) == (observer.boot, observer.pid_namespace)
-    return here and not known_dead(other, observer)
+def known_alive(process: ProcessIdentity) -> bool:
+    """True only where the caller can be sure: same boot, same pid namespace, and it runs."""
+    return is_near(process) and not known_dead(process)
+
+
+def is_near(process: ProcessIdentity) -> bool:
+    """True where its pid means to the caller what it means to itself: signals reach it, its end is seen."""
+    return (process.boot, process.pid_namespace) == (_boot(), pid_namespace())

@@ -229,7 +229,6 @@ class Term(JsonRecord, frozen=True, kw_only=True):
     """One term of leadership; its number is the term."""
 
     process: ProcessIdentity
-    run: str | None = None
     ended: bool = False  # the lead left on purpose
     version: str = ""
     at: str = ""

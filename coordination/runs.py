@@ -148,7 +148,7 @@ class Runs:
         """The run has these fields. Raises UnknownRun, InvalidRunChange, TermOver."""
         self.get(run)
 
-        def draft(state: Run | None, number: int) -> dict[str, Any]:  # noqa: ARG001 - the protocol of a log
+        def draft(state: Run | None, _: int) -> dict[str, Any]:
             assert state is not None
             after = fields.get("state", state.state)
             if after not in TRANSITIONS[state.state]:

@@ -10,7 +10,7 @@ from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.mail.mailbox import Inbox
 from coordination.mail.positions import account_of
 from coordination.mail.state import left_over
-from coordination.process import known_dead, this_process
+from coordination.process import known_dead
 from coordination.protocols import lead_term
 from coordination.records import BY_HAND, Member, MemberState, Status
 from coordination.roster import GONE, Superseded
@@ -102,7 +102,7 @@ class Sweep:
         """Whoever closed the name has sent back what it will."""
         now = self._team.clock.monotonic()
         since = self._gone_since.setdefault((member.name, member.start), now)
-        is_dead = member.process is None or known_dead(member.process, this_process())
+        is_dead = member.process is None or known_dead(member.process)
         return is_dead or now - since >= SETTLED_SECONDS
 
     def repair_if_due(self) -> bool:
@@ -116,7 +116,7 @@ class Sweep:
 
     def _why_lost(self, member: Member) -> str | None:
         bearer = member.bearer
-        if member.process and known_dead(member.process, this_process()) and self._is_missed(member):
+        if known_dead(member.process) and self._is_missed(member):
             return f"the process of {bearer} is dead"
         silence = self._watch.look(bearer, read_beat(self._team, bearer))
         return f"{bearer} was silent for {silence:.0f} s" if self._watch.silent(bearer) else None
@@ -128,7 +128,7 @@ class Sweep:
         if member.comes_back or self.is_seen_to(member):
             return False
         is_teammate = layout.split_bearer(self._me) is not None and not lead_term(self._me)
-        if not is_teammate or member.launcher == BY_HAND or not self._leadership.is_led():
+        if not is_teammate or member.launcher == BY_HAND or not self._leadership.led():
             return True
         now = self._team.clock.monotonic()
         patience = self._ttl() * LOOKS_OF_LEAD / LOOKS_PER_TTL

@@ -11,7 +11,7 @@ from coordination import layout
 from coordination.child import end_group
 from coordination.errors import UsageError
 from coordination.orders import ask_to_stop
-from coordination.process import known_alive, known_dead, this_process
+from coordination.process import is_near, known_dead, this_process
 from coordination.protocols import LEAD
 from coordination.records import MemberState
 from orchestrator.lead.ending import end_run
@@ -37,7 +37,7 @@ def already_gone(member: Member) -> str | None:
     """That the member has left or its process is dead, in words; None while it has to be asked."""
     if member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
         return f"{member.name} is already gone"
-    if member.process and known_dead(member.process, this_process()):
+    if known_dead(member.process):
         return f"{member.name} is already gone; its task is put back by whoever notices first"
     return None
 
@@ -77,25 +77,23 @@ def end_process(stores: Stores, member: Member, *, patience_seconds: float = 5.0
 
     What it started dies with it.
     """
-    me, process = this_process(), member.process
-    if process is None or process == me:  # this lead may be the one that was burying the name
-        return False
-    if (process.boot, process.pid_namespace) != (me.boot, me.pid_namespace):
+    process = member.process
+    if process is None or not is_near(process) or process == this_process():  # this lead may bury the name
         return False
     for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = stores.team.clock.monotonic() + patience_seconds
-        while not known_dead(process, me) and stores.team.clock.monotonic() < deadline:
+        while not known_dead(process) and stores.team.clock.monotonic() < deadline:
             with suppress(ProcessLookupError):
                 os.kill(process.pid, number)
             stores.team.clock.sleep(LOOK_SECONDS)
-    return known_dead(process, me)
+    return known_dead(process)
 
 
 def end_job(stores: Stores, job: Job) -> str:
     """No process of the background command is left. Raises UsageError where no signal reaches it."""
-    if known_dead(job.process, this_process()):
+    if known_dead(job.process):
         return f"{job.id} is not running any more"
-    if not known_alive(job.process, this_process()):
+    if not is_near(job.process):
         raise UsageError(detail=f"{job.id} runs on {job.process.host}; end it there")
     stores.events.record("background_killed", job=job.id)
     end_group(job.process.pid, stores.team.clock)
@@ -107,31 +105,28 @@ def stop_team(stores: Stores, *, patience_seconds: float) -> str:
 
     A lead that no signal reaches from here finds an order. Raises UsageError when it did not end in time.
     """
-    newest = stores.leadership.newest()
-    if newest and not newest[1].ended and not known_dead(newest[1].process, this_process()):
-        _stop_lead(stores, newest[0], newest[1].process, patience_seconds)
+    if led := stores.leadership.led():
+        _stop_lead(stores, led[0], led[1].process, patience_seconds)
     return _end_on_record(stores)
 
 
 def _stop_lead(stores: Stores, term: int, lead: ProcessIdentity, patience_seconds: float) -> None:
-    me, clock = this_process(), stores.team.clock
-    is_near = known_alive(lead, me)
-    if is_near:
+    clock, ends_here = stores.team.clock, is_near(lead)
+    if ends_here:
         os.kill(lead.pid, signal.SIGTERM)
     else:
         ask_to_stop(stores, layout.bearer(LEAD, term))
     deadline = clock.monotonic() + patience_seconds
-    while not known_dead(lead, me) if is_near else stores.leadership.is_current(term):
+    while not known_dead(lead) if ends_here else stores.leadership.is_current(term):
         if clock.monotonic() > deadline:
-            raise UsageError(detail=(_DOES_NOT_END if is_near else _IS_SILENT).format(lead=lead))
+            raise UsageError(detail=(_DOES_NOT_END if ends_here else _IS_SILENT).format(lead=lead))
         clock.sleep(LOOK_SECONDS)
 
 
 def _end_on_record(stores: Stores) -> str:
     """Members that a dead lead left are gone, and no run is open any more."""
-    me = this_process()
-    left = [member for member in stores.roster.all() if member.state is MemberState.ALIVE]
-    left = [member for member in left if member.process and not known_dead(member.process, me)]
+    living = (member for member in stores.roster.all() if member.state is MemberState.ALIVE)
+    left = [member for member in living if not known_dead(member.process)]
     for member in left:
         ask_to_stop(stores, member.bearer)
     wait_until_closed(stores, left, patience_seconds=MEMBER_SECONDS)

@@ -146,10 +146,10 @@ class Supervisor:
 
     def _is_missed(self, member: Member) -> bool:
         """Its process is gone, and nobody had asked it to leave."""
-        is_dead = member.process is not None and known_dead(member.process, this_process())
         questions = (state.question for state in self._stores.requests.open())
         asked = any((of.kind, of.subject) == (Kind.SHUTDOWN, member.bearer) for of in questions)
-        return member.state is MemberState.ALIVE and is_dead and not (asked or self._is_stopping)
+        has_died = member.state is MemberState.ALIVE and known_dead(member.process)
+        return has_died and not (asked or self._is_stopping)
 
     def _promise(self, member: Member, how: str) -> None:
         """The dead comes back, as the roster says, so that nobody takes its task; or it died too often."""
@@ -200,7 +200,7 @@ class Supervisor:
         living, me = self.living(), this_process()
         closed = {member.name: member for member in asked} | {member.name: None for member in living}
         runs = (member for member in closed.values() if member and member.process not in {None, me})
-        return living + [member for member in runs if member.process and known_alive(member.process, me)]
+        return living + [member for member in runs if member.process and known_alive(member.process)]
 
     def _ask_to_end(self, member: Member) -> None:
         if member.state is MemberState.STARTING:

@@ -13,7 +13,7 @@ from coordination.fsck.board import inspect_board
 from coordination.fsck.files import inspect_files
 from coordination.fsck.logs import inspect_logs
 from coordination.fsck.mail import inspect_mail
-from coordination.process import known_dead, this_process
+from coordination.process import known_dead
 from coordination.protocols import LEAD, PERSON
 from coordination.records import BY_HAND, MemberState, Verdict
 from coordination.sweep import Sweep
@@ -95,20 +95,13 @@ class _Presence:
             return True
         parts = layout.split_bearer(bearer)
         if parts and parts[0] == LEAD:
-            newest = self._stores.leadership.newest()
-            if newest is None or newest[0] != parts[1]:
-                return False
-            return not newest[1].ended and not known_dead(newest[1].process, this_process())
+            led = self._stores.leadership.led()
+            return led is not None and led[0] == parts[1]
         member = self._stores.roster.member(parts[0]) if parts else None
-        return bool(member) and self._stores.roster.is_present(bearer) and not _is_dead(member)
+        return bool(member and self._stores.roster.is_present(bearer) and not known_dead(member.process))
 
     def lead_lives(self) -> bool:
-        newest = self._stores.leadership.newest()
-        return newest is not None and self.is_present(layout.bearer(LEAD, newest[0]))
-
-
-def _is_dead(member: Member | None) -> bool:
-    return bool(member and member.process and known_dead(member.process, this_process()))
+        return self._stores.leadership.led() is not None
 
 
 def _members(stores: Stores, presence: _Presence) -> Iterator[Finding]:
@@ -119,7 +112,7 @@ def _members(stores: Stores, presence: _Presence) -> Iterator[Finding]:
             yield _left_start(stores, member)
         elif member.state in {MemberState.CLOSED, MemberState.WITHDRAWN, MemberState.STARTING}:
             continue
-        elif _is_dead(member):
+        elif known_dead(member.process):
             yield error(
                 "member_dead",
                 where,

@@ -165,11 +165,10 @@ def _beside(name: str) -> set[str]:
 
 def _invalid(place: _Place) -> Iterator[Finding]:
     log = place.log
-    newest = log.newest.number if log.newest else 0
     again = place.again()
     for number, reason in log.invalid.items():
         where = layout.record(log.path, number)
-        if number < newest or again is None:
+        if number < log.number or again is None:
             yield note(
                 "invalid_record", where, f"does not count: {reason}", why="it keeps its number, no more"
             )

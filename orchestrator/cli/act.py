@@ -33,7 +33,7 @@ def send(*, name: str, text: str, interrupt: bool, team_directory: Path | None) 
     stores = persons_stores(team_directory)
     if not text.strip():
         raise UsageError(detail="the message is empty; say something")
-    is_read_later = name == LEAD and not stores.leadership.is_led()
+    is_read_later = name == LEAD and not stores.leadership.led()
     message = stores.outbox.send(name, text)
     try:
         done = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from coordination.finding import Finding, error
-from coordination.process import UNKNOWN, known_dead, pid_namespace, this_process
+from coordination.process import UNKNOWN, known_dead, pid_namespace
 from coordination.records import MemberState, Status
 from orchestrator.launchers.local import TEAMMATE
 from workspace.git import Git
@@ -92,5 +92,5 @@ def _value(arguments: list[str], option: str) -> str | None:
 def _is_expected(member: Member, pid: int, arguments: list[str]) -> bool:
     if member.state is MemberState.STARTING:
         return member.spawn_id == _value(arguments, "--spawn-id")
-    alive = member.process is not None and not known_dead(member.process, this_process())
-    return member.state in _LIVING and alive and member.process is not None and member.process.pid == pid
+    process = member.process if member.state in _LIVING else None
+    return process is not None and process.pid == pid and not known_dead(process)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from coordination import layout
 from coordination.events import EventTail
 from coordination.liveness import read_beat
-from coordination.process import known_alive, known_dead, this_process
+from coordination.process import known_alive, known_dead
 from coordination.protocols import PERSON, Kind
 from coordination.records import MemberState, Status
 from coordination.roster import since
@@ -93,10 +93,10 @@ def _lead(stores: Stores) -> dict[str, Any] | None:
     if newest is None:
         return None
     term, lead = newest
-    ended = lead.ended or known_dead(lead.process, this_process())
+    ended = lead.ended or known_dead(lead.process)
     state = "ended" if lead.ended else "dead" if ended else "alive"
     term -= lead.ended  # the end of a term has a number of its own
-    seen = ended or known_alive(lead.process, this_process())
+    seen = ended or known_alive(lead.process)
     return {"term": term, "state": state, "host": lead.process.host, "pid": lead.process.pid, "seen": seen}
 
 
@@ -134,7 +134,7 @@ def _board(tasks: list[Task]) -> list[dict[str, Any]]:
 
 def _member(stores: Stores, member: Member, *, leads: bool) -> dict[str, Any]:
     state = str(member.state)
-    if member.state is MemberState.ALIVE and member.process and known_dead(member.process, this_process()):
+    if member.state is MemberState.ALIVE and known_dead(member.process):
         state = "restarting" if member.comes_back and leads else "dead"
     beat = (read_beat(stores.team, member.bearer) or b"").decode("ascii", "replace").split()
     task = beat[1] if state == "alive" and len(beat) > 1 and layout.TASK_ID.fullmatch(beat[1]) else None

@@ -14,7 +14,7 @@ from coordination.keys import Keyring
 from coordination.leadership import LeadAlive, Leadership
 from coordination.liveness import LOOKS_PER_TTL, BeatWatch, read_beat
 from coordination.member_rules import InvalidMemberChange
-from coordination.process import is_stopped, known_dead, this_process
+from coordination.process import is_near, is_stopped
 from coordination.protocols import LEAD, PERSON
 from coordination.records import MemberState
 from coordination.requests import AlreadyDecided
@@ -148,7 +148,6 @@ def take_term(team: Team, *, ttl: Ttl) -> int:
     """
     look_through(open_stores(team, PERSON))
     leadership = Leadership(team)
-    me = this_process()
     watch = BeatWatch(team.clock, ttl)
     while True:
         newest = leadership.newest()
@@ -160,7 +159,7 @@ def take_term(team: Team, *, ttl: Ttl) -> int:
                 raise  # it began at this very moment
             lead, beat = newest[1].process, read_beat(team, who)
             silence = watch.look(who, beat)
-            if (lead.boot, lead.pid_namespace) == (me.boot, me.pid_namespace) and not is_stopped(lead.pid):
+            if is_near(lead) and not is_stopped(lead.pid):
                 raise  # it lives: here that can be known
             team.clock.sleep(ttl() / LOOKS_PER_TTL)
             if watch.look(who, read_beat(team, who)) <= silence:
@@ -247,11 +246,11 @@ def open_goal(  # noqa: PLR0913 - what a run is made of, by name
 
 def _refuse_open_run(stores: Stores) -> None:
     """Before a term is taken: a term that ends at once would send the run's members home."""
-    open_run, newest = stores.runs.open_run(), stores.leadership.newest()
+    open_run, led = stores.runs.open_run(), stores.leadership.led()
     if open_run is None:
         return
-    if newest and not newest[1].ended and not known_dead(newest[1].process, this_process()):
-        raise LeadAlive(term=newest[0], host=newest[1].process.host, pid=newest[1].process.pid)
+    if led:
+        raise LeadAlive(term=led[0], host=led[1].process.host, pid=led[1].process.pid)
     raise RunOpen(run=open_run.id, goal=open_run.goal)
 
 

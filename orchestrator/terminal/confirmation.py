@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from coordination import layout
 from coordination.errors import TeamError
 from coordination.events import EventTail
-from coordination.process import known_dead, this_process
 from orchestrator.proposal import Proposal, render
 
 if TYPE_CHECKING:
@@ -40,10 +39,8 @@ class StartQuestion:
         for event in self._tail.read_new():
             if event.get("action") in {ASKED, ANSWERED}:
                 self._last[event.get("who")] = event
-        newest = self._stores.leadership.newest()
-        if newest is None or newest[1].ended or known_dead(newest[1].process, this_process()):
-            return None
-        last = self._last.get(layout.bearer("lead", newest[0]), {})
+        led = self._stores.leadership.led()
+        last = self._last.get(layout.bearer("lead", led[0]), {}) if led else {}
         return int(last["members"]) if last.get("action") == ASKED else None
 
 

@@ -124,7 +124,7 @@ def test_what_runs_in_another_pid_namespace_of_the_same_boot_is_judged_by_its_be
         assert alice
         assert alice.process
         assert (alice.process.boot, alice.process.host) == (this_process().boot, this_process().host)
-        assert not known_dead(alice.process, this_process())
+        assert not known_dead(alice.process)
         began = clock.monotonic()
         until(lambda: clock.monotonic() - began > TTL * 1.5, each=sweep.look)
         assert lead.tasks.get(task.id).status is Status.IN_PROGRESS

@@ -12,7 +12,7 @@ import psutil
 
 from coordination import layout
 from coordination.errors import TeamError
-from coordination.process import known_dead, this_process
+from coordination.process import known_dead
 from coordination.records import Status
 from workspace.clearing.inventory import GOING, RUNTIMES_OWN, Contents, Inventory, try_contents
 from workspace.git import GitError
@@ -118,15 +118,12 @@ class Removal:
     def _is_there(self, who: str, incarnation: int | None = None) -> bool:
         """Whether the process lives, as far as this host can know."""
         if who == "lead" or who.startswith("merge."):  # no name of a member has a dot
-            newest = self._stores.leadership.newest()
-            ended = newest is None or newest[1].ended or incarnation not in {None, newest[0]}
-            return not ended and newest is not None and not known_dead(newest[1].process, this_process())
+            led = self._stores.leadership.led()
+            return led is not None and incarnation in {None, led[0]}
         member = self._stores.roster.member(who) if layout.MEMBER_NAME.fullmatch(who) else None
-        if member is None or member.incarnation is None or incarnation not in {None, member.incarnation}:
+        if member is None or incarnation not in {None, member.incarnation}:
             return False
-        bearer = layout.bearer(who, member.incarnation)
-        dead = member.process is not None and known_dead(member.process, this_process())
-        return self._stores.roster.is_present(bearer) and not dead
+        return self._stores.roster.is_present(member.bearer) and not known_dead(member.process)
 
     def is_over(self, tree: Tree) -> bool:
         """Whether the work that the tree was made for is done and brought back, or called off."""

@@ -38,10 +38,10 @@ def test_a_fresh_team_has_no_lead(leadership: Leadership) -> None:
 
 
 def test_the_first_lead_has_term_1(leadership: Leadership) -> None:
-    assert leadership.take("run_00000001") == 1
+    assert leadership.take() == 1
     term, said = leadership.newest() or (0, None)
     assert said
-    assert (term, said.run, said.process) == (1, "run_00000001", this_process())
+    assert (term, said.process) == (1, this_process())
     assert leadership.is_current(1)
 
 
@@ -92,7 +92,7 @@ def test_the_predecessor_finds_its_term_over(team: Team, leadership: Leadership)
 
 
 def test_a_term_that_was_ended_is_followed_at_once(team: Team, leadership: Leadership) -> None:
-    leadership.end(leadership.take("run_00000001"))
+    leadership.end(leadership.take())
     assert not leadership.is_current(1)
     assert Leadership(team).take() == 3
 
