@@ -58,8 +58,6 @@ class StateDirectory:
         """Give the descriptor back; nothing can be read or written afterwards."""
         os.close(self._descriptor)
 
-    # reading
-
     def read(self, name: str) -> bytes:
         """The whole file. Raises FileNotFoundError, NotRegularFile, or OSError as the system said it."""
         with os.fdopen(self._open_regular(name)[0], "rb", buffering=0) as file:
@@ -155,8 +153,6 @@ class StateDirectory:
         mode = self._mode(name) if error.errno == errno.EACCES else None
         return mode is not None and not stat.S_ISREG(mode)
 
-    # writing
-
     def make(self, directory: str) -> None:
         """The directory and its parents exist, durably. Raises StateUnwritable."""
         parent, made = "", ""
@@ -225,13 +221,14 @@ class StateDirectory:
     def touch(self, name: str) -> None:
         """Something has that name, an empty file if it was free; not synced, since only hints are empty.
 
-        Raises FileNotFoundError without a directory for it, and StateUnwritable.
+        Its directory is made if need be. Raises StateUnwritable.
         """
         self._refuse_link(_parent(name))
         try:
             os.close(os.open(name, _WRITE | os.O_CREAT, 0o644, dir_fd=self._descriptor))
         except FileNotFoundError:
-            raise
+            self.make(_parent(name))  # raises, where that is why
+            self.touch(name)
         except OSError as error:
             if error.errno not in _NO_FILE:
                 raise StateUnwritable.of(name, error) from error

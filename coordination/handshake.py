@@ -170,7 +170,6 @@ class Call:
     def find_out(self) -> Finding:
         """Call, and judge the answer; takes up to `ANSWER_SECONDS` and `VISIBLE_SECONDS`."""
         team = self._team
-        team.directory.make(self._log.path)
         team.directory.touch(layout.handshake_lock(self._key))  # beforehand: two must not make it at once
         mine = _step()
         self._log.commit(lambda *_: mine)

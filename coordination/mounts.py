@@ -12,27 +12,11 @@ if TYPE_CHECKING:
 
 # As kernels call what other machines may have mounted too; so may whatever is made by a process (FUSE).
 _NETWORKED = {
-    *(
-        "9p",
-        "acfs",
-        "afpfs",
-        "afs",
-        "beegfs",
-        "ceph",
-        "cifs",
-        "coda",
-        "davfs",
-        "gfs",
-        "gfs2",
-        "gpfs",
-        "lustre",
-    ),
-    *("macfuse", "ncpfs", "nfs", "nfs3", "nfs4", "ocfs2", "orangefs", "osxfuse", "panfs", "prl_fs", "pvfs2"),
-    *("smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs", "webdav"),
+    *("9p", "acfs", "afpfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs", "gfs2", "gpfs"),
+    *("lustre", "macfuse", "ncpfs", "nfs", "nfs3", "nfs4", "ocfs2", "orangefs", "osxfuse", "panfs"),
+    *("prl_fs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs", "webdav"),
 }
-_OBJECT_STORES = {
-    *("blobfuse", "blobfuse2", "gcsfuse", "geesefs", "goofys", "mountpoint-s3", "rclone", "s3fs"),
-}
+_OBJECT_STORES = {"blobfuse", "blobfuse2", "gcsfuse", "geesefs", "goofys", "mountpoint-s3", "rclone", "s3fs"}
 _CACHES_OFF = {
     "fuse.sshfs": "mount it on every host with -o "
     "dir_cache=no,attr_timeout=0,entry_timeout=0,negative_timeout=0",

@@ -70,9 +70,7 @@ class Inbox:
     def __init__(self, team: Team, name: str, incarnation: int, roster: Roster, positions: Positions) -> None:
         self.positions = positions
         self.is_behind = False  # whether the last reading left something over
-        self.problems: list[
-            MailProblem
-        ] = []  # the first of a source in a reading, once; the caller empties it
+        self.problems: list[MailProblem] = []  # each once, the first of a source; the caller empties it
         self._team = team
         self._name = name
         self._incarnation = incarnation

@@ -40,9 +40,8 @@ class GraphEntry(JsonRecord, frozen=True, kw_only=True):
     """One record of the graph."""
 
     kind: EntryKind
-    tasks: dict[str, tuple[str, ...]] = msgspec.field(
-        default_factory=dict
-    )  # new ids in order, each with what it needs
+    # new ids in order, each with what it needs
+    tasks: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     edge: str | None = None
     task: str | None = None
     needs: str | None = None

@@ -20,11 +20,7 @@ class TaskHoldings:
 
     def add(self, name: str, task: str) -> None:
         """The name is known to try or to hold the task."""
-        try:
-            self._directory.touch(_path(name, task))
-        except FileNotFoundError:
-            self._directory.make(layout.holdings(name))
-            self._directory.touch(_path(name, task))
+        self._directory.touch(_path(name, task))
 
     def remove(self, name: str, task: str) -> None:
         self._directory.unlink(_path(name, task))

@@ -35,7 +35,7 @@ class ReadyHints:
     def add(self, task: Task, place: int) -> None:
         """The task is hinted at wherever those who may claim it look."""
         for path in _paths(task, place):
-            self._touch(path)
+            self._directory.touch(path)
             for (name, role), (_, listed) in self._listings.items():
                 if _row(path) in {_reserved(name), role, ANY_ROLE}:
                     insort(listed, path, key=_rank)
@@ -64,7 +64,7 @@ class ReadyHints:
         """The hints are those of the tasks that `read` gives: ready ones, each with its place."""
         missing, superfluous = self.differences(read)
         for path in sorted(missing):
-            self._touch(path)
+            self._directory.touch(path)
         for path in superfluous:
             self._directory.unlink(path)
         self._listings.clear()
@@ -97,13 +97,6 @@ class ReadyHints:
             for name in self._directory.names(layout.ready_hints(row))
             if _NAME.fullmatch(name)
         ]
-
-    def _touch(self, path: str) -> None:
-        try:
-            self._directory.touch(path)
-        except FileNotFoundError:  # the first hint for this role
-            self._directory.make(path.rpartition("/")[0])
-            self._directory.touch(path)
 
 
 def _paths(task: Task, place: int) -> list[str]:

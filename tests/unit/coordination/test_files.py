@@ -230,9 +230,15 @@ def test_overwriting_keeps_the_file(directory: StateDirectory, tmp_path: Path) -
     assert ((tmp_path / "beat").read_bytes(), (tmp_path / "beat").stat().st_ino) == (b"0002", inode)
 
 
-def test_one_of_two_removes_a_hint(directory: StateDirectory) -> None:
-    directory.touch("hint")
-    assert [directory.unlink("hint"), directory.unlink("hint")] == [True, False]
+def test_a_hint_brings_its_directory_and_one_of_two_removes_it(directory: StateDirectory) -> None:
+    directory.touch("ready/any/hint")
+    assert [directory.unlink("ready/any/hint") for _ in range(2)] == [True, False]
+
+
+def test_a_hint_below_a_file_is_unwritable(directory: StateDirectory, tmp_path: Path) -> None:
+    (tmp_path / "ready").write_bytes(b"")
+    with pytest.raises(StateUnwritable):
+        directory.touch("ready/any/hint")
 
 
 def test_an_appended_line_has_newlines_on_both_sides(directory: StateDirectory) -> None:
