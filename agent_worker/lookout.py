@@ -122,7 +122,8 @@ class Lookout:
             watch.count_only(if_on_time=self._keeper.is_on_time)
         self._look_at_lead()
         self._sweep.look()
-        self._sweep.repair_if_due()
+        if not self._lead_lives:  # which puts the board in order for all
+            self._sweep.repair_if_due()
 
     def _look_at_lead(self) -> None:
         now = self._stores.team.clock.monotonic()

@@ -10,9 +10,12 @@ import pytest
 
 from agent_worker.compose import Teammate
 from agent_worker.lookout import ORPHAN_GRACE_SECONDS
+from coordination import layout
 from coordination.liveness import LOOKS_PER_TTL, Beat
 from coordination.orders import ask_to_stop
 from coordination.records import MemberState
+from coordination.sweep import REPAIR_SECONDS
+from coordination.tasks.drafts import TaskDraft
 from tests.support.people import comes_alive, dead, elsewhere, leads, stores_of
 from tests.support.teammate import SETTINGS, team_beside_repository
 
@@ -120,6 +123,21 @@ def test_alone_and_without_a_task_it_goes_home_after_the_grace(
     assert not alice.lookout.is_over(has_task=True)
     assert alice.lookout.is_over(has_task=False)
     assert (alice.lookout.shutdown.why or "").startswith("no lead for 90")
+
+
+def test_a_teammate_puts_the_board_in_order_only_while_no_lead_does(
+    team: Team, alice: Watcher, clock: FakeClock
+) -> None:
+    lead = leads(team)
+    lead.tasks.publish(task.id for task in lead.tasks.create([TaskDraft(subject="A")]))
+    (hint,) = (team.root / layout.ready_hints("any")).iterdir()
+    hint.unlink()
+    clock.advance(REPAIR_SECONDS)
+    assert alice.sees_lead()
+    assert not hint.exists()
+    leads(team, dead())
+    assert not alice.sees_lead()
+    assert hint.exists()
 
 
 def test_each_look_sweeps_for_lost_members(team: Team, alice: Watcher) -> None:
