@@ -156,8 +156,8 @@ class Roster:
             return False
         return member.incarnation == parts[1] and member.state not in GONE
 
-    def check_newest(self, name: str, incarnation: int) -> Member:
-        """The newest state, which is that of this incarnation. Raises UnknownMember, Superseded."""
+    def check_newest(self, name: str, incarnation: int | None = None) -> Member:
+        """The newest state, which is that of the incarnation named. Raises UnknownMember, Superseded."""
         return self._expect(name, self.member(name), incarnation)
 
     def start(self, name: str, *, spawn_id: str | None = None, **details: Unpack[StartDetails]) -> Member:

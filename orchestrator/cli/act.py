@@ -70,25 +70,15 @@ def compact(*, name: str, focus: str, team_directory: Path | None) -> None:
 @click.command()
 @click.argument("name", required=False)
 @team_option
-def stop(*, name: str | None, team_directory: Path | None) -> int:
+def stop(*, name: str | None, team_directory: Path | None) -> None:
     """Stop one teammate, or without NAME the lead and with it the whole team."""
     stores = persons_stores(team_directory)
+    from orchestrator.stopping import MEMBER_SECONDS, stop_member, stop_team
+
     if name is None:
-        from orchestrator.stopping import stop_team
-
         echo(stop_team(stores, patience_seconds=STOP_SECONDS))
-        return 0
-    member = stores.roster.member(name)
-    if member is None:
-        known = ", ".join(stores.roster.names()) or "none"
-        raise UsageError(detail=f"there is no member {name}; known are {known}")
-    if member.state in {MemberState.CLOSED, MemberState.WITHDRAWN}:
-        echo(f"{name} is already gone")
-        return 0
-    from orchestrator.stopping import MEMBER_SECONDS, stop_member
-
-    echo(stop_member(stores, member, patience_seconds=MEMBER_SECONDS))
-    return 0
+    else:
+        echo(stop_member(stores, stores.roster.check_newest(name), patience_seconds=MEMBER_SECONDS))
 
 
 @click.command()

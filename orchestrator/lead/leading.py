@@ -197,9 +197,7 @@ class HostOfLead:
         return f"{teammate} was asked to stop ({request})"
 
     def _alive(self, name: str) -> Member:
-        member = self._stores.roster.member(name)
-        if member is None:
-            raise UnknownMember(name=name, known=", ".join(self._stores.roster.names()) or "none")
+        member = self._stores.roster.check_newest(name)
         if member.state is not MemberState.ALIVE:
             raise ToolFailure(code="not_active", detail=f"{name} is not active, it is {member.state}")
         return member
