@@ -11,6 +11,7 @@ from coordination.finding import Finding, error, note, warning
 from coordination.identity import new_id
 from coordination.records import Status
 from coordination.tasks import rules
+from coordination.tasks.validity import TASK
 from coordination.tasks.views import ViewState, judge
 
 if TYPE_CHECKING:
@@ -57,14 +58,14 @@ def inspect_board(stores: Stores, board: TaskBoard, is_present: Callable[[str], 
 
 def _unannounced(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
     """Tasks that the graph does not name."""
-    for name in sorted(stores.team.directory.names(layout.TASK_LOGS)):
-        if not layout.TASK_ID.fullmatch(name) or name in board.graph.state.tasks:
-            continue
-        task = board.logs.log(name).refresh()
-        if task is None or name in board.graph.state.tasks:
-            continue
-        where = layout.task_log(name)
-        if task.status is Status.HELD:
+    read = (board.logs.log(key).refresh() for key in TASK.found(stores.team.directory))
+    found = [task for task in read if task and task.id not in board.graph.state.tasks]
+    needed = {need for task in found if task.status is not Status.HELD for need in task.blocked_by}
+    lost = {task.id: task.blocked_by for task in found if task.status is not Status.HELD or task.id in needed}
+    mend = partial(board.graph.add, lost)  # by one record, since they may need each other
+    for task in found:
+        where = layout.task_log(task.id)
+        if task.id not in lost:
             yield note(
                 "unannounced", where, "the graph does not name it", why="its maker died before it existed"
             )
@@ -75,7 +76,7 @@ def _unannounced(stores: Stores, board: TaskBoard) -> Iterator[Finding]:
             f"the graph does not name it, yet it is {task.status}",
             why="nobody sees it, so it is never done",
             repair="adds it to the graph",
-            mend=partial(board.graph.add, {task.id: task.blocked_by}),
+            mend=mend,
         )
 
 

@@ -16,6 +16,7 @@ from coordination.fsck.mail import inspect_mail
 from coordination.process import known_dead
 from coordination.protocols import LEAD, PERSON
 from coordination.records import BY_HAND, MemberState, Verdict
+from coordination.runs import RUN
 from coordination.sweep import Sweep
 from coordination.tasks.board import TaskBoard
 
@@ -143,11 +144,23 @@ def _runs(stores: Stores) -> Iterator[Finding]:
                 "the graph names it, and none of its records can be used",
                 why="nobody can go on with it or end it",
             )
-    for name in sorted(stores.team.directory.names(layout.RUNS)):
-        if layout.RUN_ID.fullmatch(name) and name not in known:
+    with_tasks = {task.run for task in stores.tasks.all()}
+    for key in RUN.found(stores.team.directory):
+        log = RUN.open(stores.team.directory, key)
+        state = log.refresh()
+        if key not in known and state and (log.number > 1 or key in with_tasks):
+            yield error(
+                "not_in_graph",
+                log.path,
+                f"the graph does not name it, yet it is {state.state} and was begun",
+                why="nobody sees it, so it is never ended",
+                repair="adds it to the graph",
+                mend=partial(stores.tasks.graph.add_run, key),
+            )
+        elif key not in known:
             yield note(
                 "unannounced",
-                layout.run_log(name),
+                log.path,
                 "the graph does not name it",
                 why="its lead died or was superseded before it existed",
             )

@@ -59,7 +59,7 @@ class TaskBoard:
     def held_by(self, name: str) -> Task | None:
         """The task that the member holds; costs the same on any board."""
         for task_id in self.holdings.of(name):
-            task = self.readable(task_id)
+            task = self.readable(task_id) if task_id in self.graph.state.tasks else None
             if task and task.status is Status.IN_PROGRESS and task.owner == name:
                 return task
         return None

@@ -20,6 +20,7 @@ from coordination.protocols import Kind
 from coordination.records import MemberState, PendingEdge, Status, Task, TaskResult, Verdict
 from coordination.roster import Roster
 from coordination.stores import Stores, open_stores
+from coordination.sweep import Sweep
 from coordination.tasks.board import TaskBoard
 from coordination.tasks.drafts import TaskDraft
 from coordination.tasks.rules import claim, want_edges
@@ -227,6 +228,28 @@ def test_a_published_task_that_the_graph_does_not_name_is_added(team: Team, lead
     assert "not_in_graph" in codes(team)
     assert not repaired(team).left
     assert [known.id for known in open_stores(team, "person").tasks.all()] == [task.id]
+
+
+def test_a_spoiled_graph_stops_nobody_and_is_said_again_from_what_there_is(team: Team, lead: Stores) -> None:
+    run = lead.runs.open("Fix it")
+    lead.runs.update(run.id, branch="b")
+    tasks = [made(lead)]
+    for _ in range(5):  # each needs the one before it, whatever their ids are
+        tasks.append(made(lead, tasks[-1].id))
+    bob = comes_alive(team, "bob", dead())
+    stores_of(team, bob).tasks.claim(tasks[0].id, claimant(bob))
+    path = team.root / layout.record(layout.GRAPH_LOG, 1)
+    path.write_bytes(path.read_bytes().replace(b'"kind"', b'"kond"'))
+    Sweep(leads(team), ttl=lambda: 15.0).look()
+    assert {"not_in_graph"} == {code for code in codes(team) if code.startswith("not_")}
+    before = records(team)
+    assert not [finding for finding in repaired(team).left if finding.counts]
+    assert before.items() <= records(team).items()
+    fresh = open_stores(team, "person")
+    assert fresh.runs.open_run() == lead.runs.get(run.id)
+    assert {task.id: task.blocked_by for task in fresh.tasks.all()} == {
+        task.id: task.blocked_by for task in tasks
+    }
 
 
 def test_a_task_whose_maker_died_before_it_existed_is_a_note(team: Team, lead: Stores) -> None:
