@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from coordination.team_root import Team, create_team
 from harness.stop_signals import STOPPING
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from coordination.stores import Stores
 
 TESTS = Path(__file__).parent
+
+
+settings.register_profile("patient", parent=settings(), deadline=None)  # a machine may be busy
+settings.load_profile("patient")
 
 
 def pytest_configure() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.context import edits
@@ -57,7 +57,6 @@ def line_of(step: str, size: int, messages: list[Message]) -> dict[str, Any] | N
 
 
 @given(histories(), st.lists(steps, max_size=6))
-@settings(deadline=None)
 def test_any_steps_leave_a_history_that_is_fit_and_whose_newest_part_is_whole(
     messages: list[Message], todo: list[tuple[str, int]]
 ) -> None:
@@ -83,7 +82,6 @@ def test_any_steps_leave_a_history_that_is_fit_and_whose_newest_part_is_whole(
 
 
 @given(histories(), st.data())
-@settings(deadline=None)
 def test_every_allowed_cut_leaves_a_fit_history_and_no_other_does(
     messages: list[Message], data: st.DataObject
 ) -> None:
@@ -94,7 +92,6 @@ def test_every_allowed_cut_leaves_a_fit_history_and_no_other_does(
 
 
 @given(histories(), st.data())
-@settings(deadline=None)
 def test_a_history_cut_anywhere_is_repaired_and_loses_no_words(
     messages: list[Message], data: st.DataObject
 ) -> None:
@@ -110,7 +107,6 @@ def test_a_history_cut_anywhere_is_repaired_and_loses_no_words(
 
 
 @given(histories(), st.lists(steps, max_size=3), st.data())
-@settings(deadline=None)
 def test_what_a_journal_holds_can_be_gone_on_with_wherever_it_ends_and_whatever_line_of_it_is_lost(
     messages: list[Message], todo: list[tuple[str, int]], data: st.DataObject
 ) -> None:

@@ -110,6 +110,6 @@ class Mail(RuleBasedStateMachine):
 
 
 Mail.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=60, stateful_step_count=25, suppress_health_check=[HealthCheck.too_slow]
 )
 TestMail = Mail.TestCase

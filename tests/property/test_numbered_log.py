@@ -150,4 +150,4 @@ class LogAgainstRow(RuleBasedStateMachine):
 
 
 TestLogAgainstRow = LogAgainstRow.TestCase
-TestLogAgainstRow.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestLogAgainstRow.settings = settings(max_examples=60, stateful_step_count=25)

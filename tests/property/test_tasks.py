@@ -309,7 +309,7 @@ def facts(task: Task | ModelTask, token: int | None, needs: Iterable[str]) -> tu
     return task.status, task.owner, token, task.attempts, task.refusals, frozenset(needs)
 
 
-TasksMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+TasksMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=30)
 TestTasks = TasksMachine.TestCase
 
 
