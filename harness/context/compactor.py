@@ -80,8 +80,14 @@ class Compactor:
             await self._shorten(conversation, write)
             full = await self._tokens(conversation, request)
         asked = urgent or bool(conversation.summary_asked)
-        if asked or full > limits.share(limits.summarize_percent):
+        if asked or (full > limits.share(limits.summarize_percent) and self._is_due(conversation, full)):
             await self._summarize(conversation, write, request, least=asked)
+
+    def _is_due(self, conversation: Conversation, full: int) -> bool:
+        """Enough came since the last, or else nothing fits: prompt and tools may fill a small window."""
+        grown = conversation.characters - conversation.summed_up
+        enough = self._gauge.characters(self._limits.summary_tokens) if conversation.summed_up else 0
+        return grown >= enough or full > self._limits.room
 
     async def _bound(self, conversation: Conversation, write: Write, *, urgent: bool) -> None:
         """What is new fits into its share, and no more images are kept than a server takes."""

@@ -42,6 +42,7 @@ class Conversation:
         self.summary_asked: list[str] = []  # what it must keep above all, of each who asked for one
         self.unanswered: list[str] = []  # mail that the model has not answered yet
         self.characters = 0  # of the messages; an image counts as what it costs
+        self.summed_up = 0  # the same, as the last summary left them
         self.has_images = False
         self.untrusted = ""  # what came into it that neither the team nor the person wrote; it stays
         self.brought = ""  # the same of the running calls, which the model has not seen yet
@@ -210,6 +211,8 @@ class Conversation:
                 self.messages = compacted(line["text"], self.messages[line["tail"] :])
                 self.summary_asked = []
                 self.recalled = []  # what was recalled is gone, and comes again where it fits
+                self._weigh_all()
+                self.summed_up = self.characters
         self._weigh_all()
 
     def _user_message(self) -> Message:

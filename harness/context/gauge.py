@@ -33,12 +33,12 @@ class ContextLimits(ContextSettings):
         return (self.window_tokens or UNKNOWN_WINDOW_TOKENS) - self.reply_tokens
 
     def fitting(self, capacity: Capacity) -> ContextLimits:
-        """The same for a model that takes so much: half of its window at least is left for the request.
+        """The same for a model that takes so much: three quarters of its window are left for the request.
 
         The person knows better than the server how large the window is.
         """
         window = self.window_tokens or capacity.window_tokens or UNKNOWN_WINDOW_TOKENS
-        reply = min(self.reply_tokens, capacity.reply_tokens or window, window // 2)
+        reply = min(self.reply_tokens, capacity.reply_tokens or window, window // 4)
         return replace(
             self, window_tokens=window, reply_tokens=reply, summary_tokens=min(self.summary_tokens, reply)
         )

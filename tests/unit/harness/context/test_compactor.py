@@ -21,10 +21,10 @@ from tests.support.model import JOURNAL, AgentUnderTest, FakeModel, FakePool, ca
 from tests.support.tools import noted_tool, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from coordination.team_root import Team
-    from harness.models.model import ToolUse
+    from harness.models.model import ModelRequest, ToolUse
 
 pytestmark = pytest.mark.anyio
 GO = [Incoming(text="rename Foo to Bar")]
@@ -44,6 +44,15 @@ class LongPool(FakePool):
             {**result, "content": f"result {len(self.ran)} ".ljust(self._characters, "x")}
             for result in results
         ]
+
+
+class AnswersSummaries(FakeModel):
+    """Sums up whenever it is asked to, beside what is in its list."""
+
+    async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
+        if request.system.startswith("role=summary"):
+            return says("a summary")
+        return await super().reply(request, on_text)
 
 
 def used(reply: Reply, tokens: int) -> Reply:
@@ -185,6 +194,17 @@ async def test_a_summary_that_was_asked_for_is_made_by_whoever_goes_on(team: Tea
     assert not Conversation.of(read(team.directory, JOURNAL)).summary_asked
 
 
+@pytest.mark.parametrize(("characters", "summaries"), [(100, 1), (5000, 8)])
+async def test_a_window_that_prompt_and_tools_fill_is_not_summed_up_each_time(
+    team: Team, characters: int, summaries: int
+) -> None:
+    full = [used(calls("look"), 7300) for _ in range(8)]
+    model = AnswersSummaries(*full, says("done"))
+    under = AgentUnderTest(team, model, LongPool(characters), limits=SMALL)
+    await under.agent.run(GO)
+    assert steps(team).count("summary") == summaries
+
+
 async def test_the_middle_of_a_very_long_history_is_left_out_with_a_note(team: Team) -> None:
     limits = ContextLimits(window_tokens=10_000, reply_tokens=1000, kept_messages=10, summarize_percent=100)
     replies = [used(calls("look"), 4000 + 100 * n) for n in range(20)]
@@ -260,16 +280,16 @@ async def test_replies_and_summaries_fit_into_a_small_window(team: Team) -> None
     limits = ContextLimits()
     under = AgentUnderTest(team, model, LongPool(30_000), limits=limits, max_tokens=8000)
     await under.agent.run([Incoming(text="rename Foo " * 1000)])
-    assert [request.max_tokens for request in model.requests] == [1500, 1500, 1500]
+    assert [request.max_tokens for request in model.requests] == [1000, 1000, 1000]
     asked_for_a_summary = model.requests[1]
-    assert len(str(asked_for_a_summary.messages)) + len(asked_for_a_summary.system) < 4 * (4000 - 1500)
+    assert len(str(asked_for_a_summary.messages)) + len(asked_for_a_summary.system) < 4 * (4000 - 1000)
 
 
 @pytest.mark.parametrize("window", [4000, 8192, 32_000, 200_000, 1_000_000])
 @pytest.mark.parametrize("reply", [None, 4096, 64_000])
-def test_half_of_every_window_at_least_is_for_the_request(window: int, reply: int | None) -> None:
+def test_three_quarters_of_every_window_at_least_are_for_the_request(window: int, reply: int | None) -> None:
     told = Capacity(window_tokens=window, reply_tokens=reply)
     limits = ContextLimits(reply_tokens=60_000).fitting(told)
-    assert limits.room >= window // 2
-    assert limits.reply_tokens == min(60_000, reply or window, window // 2)
+    assert limits.room >= window * 3 // 4
+    assert limits.reply_tokens == min(60_000, reply or window, window // 4)
     assert limits.summary_tokens <= limits.reply_tokens
