@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.cli.shared import json_option, looking_verb, persons_stores, show, team_option
 from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
@@ -15,16 +15,13 @@ if TYPE_CHECKING:
 LINES = 50  # of a tail, if not asked otherwise
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @json_option
 @team_option
-@click.pass_context
-def background(context: click.Context, *, as_json: bool, team_directory: Path | None) -> None:
+def background(*, as_json: bool, team_directory: Path | None) -> None:
     """Show the commands that run beside the conversations of the agents, and how others ended."""
     from harness.tools.background_news import one_line
 
-    if context.invoked_subcommand:
-        return
     jobs = persons_stores(team_directory).jobs.all()
     show(
         [job.to_json() for job in jobs],

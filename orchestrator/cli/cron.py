@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.cli.shared import json_option, looking_verb, persons_stores, show, team_option
 from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
@@ -17,16 +17,13 @@ COUNT = 3  # fire times that `next` shows, if not asked otherwise
 zone_option = click.option("--tz", "time_zone", help="Time zone such as Europe/Berlin; else this machine's.")
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @json_option
 @team_option
-@click.pass_context
-def cron(context: click.Context, *, as_json: bool, team_directory: Path | None) -> None:
+def cron(*, as_json: bool, team_directory: Path | None) -> None:
     """Show what is scheduled, or with one of the commands change it."""
     from harness.tools.schedule import one_line
 
-    if context.invoked_subcommand:
-        return
     schedule = persons_stores(team_directory).schedule
     entries, now = schedule.all(), schedule.wall_clock()
     show(

@@ -10,7 +10,7 @@ import click
 from coordination.errors import UsageError
 from coordination.protocols import Kind
 from coordination.records import Verdict
-from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.cli.shared import json_option, looking_verb, persons_stores, show, team_option
 from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
@@ -23,17 +23,12 @@ if TYPE_CHECKING:
 WAITING = 3  # exit code while something waits for the person
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @click.option("--follow", is_flag=True, help="Show questions as they come; at a terminal answer them here.")
 @json_option
 @team_option
-@click.pass_context
-def approvals(
-    context: click.Context, *, follow: bool, as_json: bool, team_directory: Path | None
-) -> int | None:
+def approvals(*, follow: bool, as_json: bool, team_directory: Path | None) -> int | None:
     """Show what waits for your word, and the answers that stand; exit code 3 while something waits."""
-    if context.invoked_subcommand:
-        return None
     if follow:
         return _follow(team_directory, as_json=as_json)
     from orchestrator.terminal.approvals import Group

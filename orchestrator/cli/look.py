@@ -12,7 +12,7 @@ from coordination.errors import InvalidRecord, NotRegularFile, StateUnreadable, 
 from coordination.protocols import LEAD, PERSON
 from coordination.records import BY_HAND, Message
 from orchestrator.cli.board import add_task, cancel_task, redo_task
-from orchestrator.cli.shared import fitted, json_option, persons_stores, show, team_option
+from orchestrator.cli.shared import fitted, json_option, looking_verb, persons_stores, show, team_option
 from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
@@ -39,18 +39,15 @@ def status(*, everybody: bool, as_json: bool, team_directory: Path | None) -> No
     show(facts, as_json, lambda: facts_of.render(facts))
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @click.option("--run", "run_id", help="Tasks of this run; without it of all.")
 @json_option
 @team_option
-@click.pass_context
-def tasks(context: click.Context, *, run_id: str | None, as_json: bool, team_directory: Path | None) -> None:
+def tasks(*, run_id: str | None, as_json: bool, team_directory: Path | None) -> None:
     """Show the board, or with one of the commands look at a task or change the board."""
     from harness.tools.tasks import one_line
     from orchestrator.inspection.status import at_work
 
-    if context.invoked_subcommand:
-        return
     stores = persons_stores(team_directory)
     board = stores.tasks.all(run_id)
     broken = stores.tasks.problems

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.shared import config_option, json_option, place_of, show, team_option
+from orchestrator.cli.shared import config_option, json_option, looking_verb, place_of, show, team_option
 from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
@@ -16,17 +16,12 @@ if TYPE_CHECKING:
 FAILED = 1  # exit code of `check` while a configured server cannot be used
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @config_option
 @json_option
 @team_option
-@click.pass_context
-def mcp(
-    context: click.Context, *, mcp_config: tuple[str, ...], as_json: bool, team_directory: Path | None
-) -> None:
+def mcp(*, mcp_config: tuple[str, ...], as_json: bool, team_directory: Path | None) -> None:
     """List the MCP servers that agents may connect; nothing is started."""
-    if context.invoked_subcommand:
-        return
     from orchestrator.inspection.mcp_look import listed
 
     look = _look(team_directory, mcp_config)

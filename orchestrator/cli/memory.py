@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.cli.shared import json_option, looking_verb, persons_stores, show, team_option
 from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
@@ -18,16 +18,13 @@ if TYPE_CHECKING:
 FAULTY = 1  # exit code of `audit` while something is wrong; notes do not count
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @json_option
 @team_option
-@click.pass_context
-def memory(context: click.Context, *, as_json: bool, team_directory: Path | None) -> None:
+def memory(*, as_json: bool, team_directory: Path | None) -> None:
     """List what agents of this team are reminded of where it fits a request."""
     from harness.memory.store import MemoryStore
 
-    if context.invoked_subcommand:
-        return
     look = MemoryStore(persons_stores(team_directory).team.directory).look()
     data = {
         "records": [_facts(record) for record in look.records],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordination.errors import UsageError
-from orchestrator.cli.shared import json_option, show, team_option
+from orchestrator.cli.shared import VerbsBelow, json_option, show, team_option
 
 if TYPE_CHECKING:
     from harness.permissions.rules import Rule
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.settings.settings import Settings
 
 
-@click.group()
+@click.group(cls=VerbsBelow)
 def policy() -> None:
     """Check a policy, or ask what it says of a call."""
 

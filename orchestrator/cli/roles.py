@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.shared import begin_of, json_option, place_of, show, team_option
+from orchestrator.cli.shared import begin_of, json_option, looking_verb, place_of, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,17 +17,14 @@ if TYPE_CHECKING:
 FAULTY = 1  # exit code while a role cannot be used
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @json_option
 @team_option
-@click.pass_context
-def roles(context: click.Context, *, as_json: bool, team_directory: Path | None) -> int | None:
+def roles(*, as_json: bool, team_directory: Path | None) -> int | None:
     """List the roles that teammates can have, and what is wrong in their files, as the disk has it now.
 
     The exit code is 1 if one of them cannot be used.
     """
-    if context.invoked_subcommand:
-        return None
     catalog = _catalog(team_directory)
     show(_list(catalog), as_json, lambda: _table(catalog))
     return FAULTY if catalog.broken else 0

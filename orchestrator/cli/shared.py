@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import sys
@@ -48,6 +49,25 @@ config_option = click.option(
     help="A further file of MCP configuration; stronger than yours and the project's.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+class VerbsBelow(click.Group):
+    """The verbs below a verb, each told in full."""
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        told = ((name, command.help or "") for name, command in sorted(self.commands.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, " ".join(text.partition("\n\n")[0].split())) for name, text in told])
+
+
+def looking_verb(verb: Callable[..., int | None]) -> click.Group:
+    """A verb that looks; what does more is a verb below it, which runs instead of it."""
+
+    @functools.wraps(verb)
+    def unless_further(**given: Any) -> int | None:  # noqa: ANN401 - of the kind that each option names
+        return None if click.get_current_context().invoked_subcommand else verb(**given)
+
+    return click.group(cls=VerbsBelow, invoke_without_command=True)(unless_further)
 
 
 def persons_stores(team_directory: Path | None) -> Stores:

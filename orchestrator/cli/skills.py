@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordination.errors import UsageError
-from orchestrator.cli.shared import begin_of, json_option, place_of, show, team_option
+from orchestrator.cli.shared import begin_of, json_option, looking_verb, place_of, show, team_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,15 +19,12 @@ if TYPE_CHECKING:
 FAULTY = 1  # exit code of `check` while a skill cannot be loaded
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @click.option("--tokens", "with_tokens", is_flag=True, help="Show what each would take of a conversation.")
 @json_option
 @team_option
-@click.pass_context
-def skills(context: click.Context, *, with_tokens: bool, as_json: bool, team_directory: Path | None) -> None:
+def skills(*, with_tokens: bool, as_json: bool, team_directory: Path | None) -> None:
     """List the skills that agents may load, as the disk has them now."""
-    if context.invoked_subcommand:
-        return
     catalog, settings = _catalog(team_directory)
     show(_list(catalog, settings), as_json, lambda: _table(catalog, settings, with_tokens=with_tokens))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.shared import json_option, persons_stores, show, team_option
+from orchestrator.cli.shared import json_option, looking_verb, persons_stores, show, team_option
 from orchestrator.terminal.plain import echo
 
 if TYPE_CHECKING:
@@ -20,14 +20,11 @@ USAGE = 2  # exit code when a name means no tree
 KEPT = 1  # exit code when a tree that was named had to stay
 
 
-@click.group(invoke_without_command=True)
+@looking_verb
 @json_option
 @team_option
-@click.pass_context
-def worktrees(context: click.Context, *, as_json: bool, team_directory: Path | None) -> None:
+def worktrees(*, as_json: bool, team_directory: Path | None) -> None:
     """Show every worktree of the team: whose it is, how large, and why it stays; or remove one."""
-    if context.invoked_subcommand:
-        return
     removal = _removal(team_directory)
     rows = [_row(tree, removal) for tree in removal.inventory().all()]
     show(rows, as_json, lambda: "\n".join(_lines(rows)) or "no worktrees")

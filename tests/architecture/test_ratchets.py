@@ -67,7 +67,7 @@ PACKAGES = {
     "harness": 18630,
     "workspace": 5100,
     "agent_worker": 2240,
-    "orchestrator": 11285,
+    "orchestrator": 11275,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -97,6 +97,15 @@ def test_the_team_may_be_named_before_any_verb(tmp_path: Path) -> None:
     assert all(context.params.get("team_directory", tmp_path) == tmp_path for context in called)
 
 
+@pytest.mark.parametrize("verb", ["tasks", "policy"])
+def test_the_verbs_below_a_verb_are_told_in_full(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    below = cli.get_command(click.Context(cli), verb)
+    assert isinstance(below, click.Group)
+    told = " ".join(said(capsys, verb, "--help").split())
+    for command in below.commands.values():
+        assert " ".join((command.help or "").partition("\n\n")[0].split()) in told
+
+
 def test_a_verb_that_is_nearly_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(("statsu",))
