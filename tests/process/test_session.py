@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.ssh_server import SshServer
 from tests.support.terminal import CTRL_C, CTRL_D, ENTER, Terminal
+from tests.support.tmux import in_tmux
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +33,8 @@ TALKS = """
     say: a.py matters most.
   - say: I hear you.
 """
+
+ONCE = r"(?s)^(?!.*you> and.*you> and).*"  # no earlier line of what is typed was left behind
 
 
 @pytest.fixture
@@ -128,8 +131,7 @@ def test_a_narrow_terminal_may_become_narrower_while_a_line_is_typed(seat: Calla
     terminal.presses("and a second thing that goes on and on")
     terminal.sees("goes on and\n on\n")
     terminal.becomes(columns=24)
-    once = r"(?s)^(?!.*you> and.*you> and).*"
-    terminal.sees(once + r"you> and a second thing ?\n ?that goes on and on\n.*\nlead waits for you\n*$")
+    terminal.sees(ONCE + r"you> and a second thing ?\n ?that goes on and on\n.*\nlead waits for you\n*$")
     terminal.types("")
     terminal.sees("You sa\nid thing")
     terminal.types("/quit")
@@ -150,6 +152,25 @@ def test_leaving_before_the_first_word_begins_nothing(stage: Stage, terminal: Te
     terminal.presses(CTRL_D)
     assert terminal.end() == 0, terminal.text
     assert stage.stores.runs.all() == []
+
+
+def test_a_session_in_tmux_is_one_at_a_terminal(stage: Stage) -> None:
+    command = [sys.executable, "-P", "-m", "orchestrator.cli.main"]
+    with ExitStack() as ends:
+        within = ends.enter_context(in_tmux(command, stage.place))
+        there = Terminal(within, cwd=stage.root, environment=stage.environment, columns=60)
+        ends.callback(there.close)
+        there.sees("you>")
+        there.types("look around")
+        there.sees("a.py matters most")
+        there.presses("and a second thing that goes on and on")
+        there.sees(r"(?m)^you> and a second thing that goes on and on$")
+        there.becomes(columns=24)
+        there.sees(ONCE + r"you> and a second thing ?\n ?that goes on and on\n.*\nlead waits for you\n*$")
+        there.types("")
+        there.sees("You sa\nid thing")
+        there.types("/quit")
+        assert there.end() == 0, there.text
 
 
 def test_a_session_over_ssh_is_one_at_a_terminal(stage: Stage) -> None:
