@@ -96,21 +96,22 @@ def _shortened(line: str) -> str:
 def _bytes_of(place: Place) -> bytes:
     """The whole of a text file. Raises ToolFailure that says what is there instead."""
     path = place.path
-    if path.is_dir():
-        raise ToolFailure("is_directory", f"{place.shown} is a directory; list it with glob")
-    if not path.exists():
-        raise ToolFailure("no_such_file", f"there is no file {place.shown}{_near(path)}")
-    if not path.is_file():
-        raise ToolFailure("not_regular", f"{place.shown} is no regular file")
-    size = path.stat().st_size
-    if size > FILE_BYTES:
+    try:
+        if path.is_dir():
+            raise ToolFailure("is_directory", f"{place.shown} is a directory; list it with glob")
+        if not path.exists():
+            raise ToolFailure("no_such_file", f"there is no file {place.shown}{_near(path)}")
+        if not path.is_file():
+            raise ToolFailure("not_regular", f"{place.shown} is no regular file")
+        with place.opened() as file:
+            data = file.read(FILE_BYTES + 1)
+            size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise ToolFailure("unreadable", f"cannot read {place.shown}: {cause_of(error)}") from error
+    if len(data) > FILE_BYTES:
         raise ToolFailure(
             "too_large", f"{place.shown} has {size} bytes; look at parts of it with grep or bash"
         )
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ToolFailure("unreadable", f"cannot read {place.shown}: {cause_of(error)}") from error
     if b"\0" in data[:8192]:
         raise ToolFailure("not_text", f"{place.shown} is binary, {size} bytes")
     return data
@@ -202,19 +203,28 @@ def _replace(place: Place, data: bytes) -> None:
     path = place.path
     if path.exists() and not path.is_file():
         raise ToolFailure("not_regular", f"{place.shown} is no regular file; choose another name")
-    temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp")
+    temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            if path.exists():
-                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
-        temporary.replace(path)
+        with place.parent(make=True) as parent:
+            try:
+                _write_new(temporary, data, parent, like=path.name)
+                os.replace(temporary, path.name, src_dir_fd=parent, dst_dir_fd=parent)
+            except OSError:
+                with suppress(OSError):
+                    os.unlink(temporary, dir_fd=parent)
+                raise
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise ToolFailure("unwritable", f"cannot write {place.shown}: {cause_of(error)}") from error
+
+
+def _write_new(name: str, data: bytes, parent: int, *, like: str) -> None:
+    """The file is new, under the mode of the one that it is to replace."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, 0o666, dir_fd=parent), "wb") as file:
+        file.write(data)
+        with suppress(FileNotFoundError):
+            mode = os.stat(like, dir_fd=parent, follow_symlinks=False).st_mode
+            os.fchmod(file.fileno(), mode & 0o7777)
 
 
 def _glob_tool(limits: FileLimits) -> Tool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -10,10 +12,12 @@ from coordination.errors import TeamError
 from harness.permissions.protected import GIT, SECRETS, TEAM_STATE, is_protected, is_secret, is_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from io import BufferedReader
 
     from harness.tool import ToolContext
 
+_STEP = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEVER_SEARCHED = (GIT, *(f"/{name}" for name in sorted(TEAM_STATE)), *SECRETS)  # as gitignore patterns
 
 
@@ -42,7 +46,37 @@ class Place:
     """A path after every link was followed."""
 
     path: Path  # absolute
+    top: Path  # it lies below this
     shown: str  # relative to the working directory, as results name it
+
+    @contextmanager
+    def parent(self, *, make: bool = False) -> Iterator[int]:
+        """A descriptor of its directory, reached name by name and never through a link.
+
+        So a link that a command puts there after the path was judged leads nowhere: file tools belong to the
+        host, and act outside the sandbox. Raises OSError.
+        """
+        here = os.open(self.top, _STEP)
+        try:
+            for name in self.path.relative_to(self.top).parts[:-1]:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=here)
+                below = os.open(name, _STEP, dir_fd=here)
+                os.close(here)
+                here = below
+            yield here
+        finally:
+            os.close(here)
+
+    @contextmanager
+    def opened(self) -> Iterator[BufferedReader]:
+        """The file itself, to read. Raises OSError."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with self.parent() as parent:
+            descriptor = os.open(self.path.name, flags, dir_fd=parent)
+        with os.fdopen(descriptor, "rb") as file:
+            yield file
 
 
 def readable(context: ToolContext, path: str) -> Place:
@@ -54,7 +88,7 @@ def readable(context: ToolContext, path: str) -> Place:
     cwd = context.cwd().resolve()
     real = _real(cwd, path)
     if _is_output(real, context.outputs.directory.resolve()):
-        return Place(path=real, shown=str(real))
+        return Place(path=real, top=real.parent, shown=str(real))
     return _inside(cwd, path, real, is_closed=is_state)
 
 
@@ -98,4 +132,4 @@ def _inside(cwd: Path, path: str, real: Path, *, is_closed: Callable[[str], bool
     relative = real.relative_to(cwd).as_posix()
     if is_closed(relative):
         raise ProtectedPath(path=relative)
-    return Place(path=real, shown=relative)
+    return Place(path=real, top=cwd, shown=relative)

@@ -164,37 +164,38 @@ def in_python(query: Query, place: Place, cwd: Path, *, limits: SearchLimits, cl
     wanted = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
     deadline = clock.monotonic() + limits.timeout_seconds
     found: list[str] = []
-    for shown, path in _candidates(query, place, cwd):
+    for candidate in _candidates(query, place, cwd):
         if clock.monotonic() > deadline:
             raise _took_too_long(limits)
-        found += islice(_matches(wanted, shown, path), limits.matches + 1 - len(found))
+        found += islice(_matches(wanted, candidate), limits.matches + 1 - len(found))
         if len(found) > limits.matches:
             break
     return found
 
 
-def _candidates(query: Query, place: Place, cwd: Path) -> Iterator[tuple[str, Path]]:
+def _candidates(query: Query, place: Place, cwd: Path) -> Iterator[Place]:
     if place.path.is_file():
-        yield place.shown, place.path
+        yield place
         return
     glob = query.glob or "**"
     pattern = as_pattern(glob if "/" in glob else f"**/{glob}")
     for entry in entries_below(cwd, "" if place.shown == "." else place.shown):
         path = cwd / entry.path
         if not entry.is_directory and pattern.match(entry.path) and not path.is_symlink():
-            yield entry.path, path
+            yield Place(path=path, top=cwd, shown=entry.path)
 
 
-def _matches(wanted: re.Pattern[str], shown: str, path: Path) -> Iterator[str]:
+def _matches(wanted: re.Pattern[str], place: Place) -> Iterator[str]:
     try:
-        data = path.read_bytes() if path.stat().st_size <= FILE_BYTES else b""
+        with place.opened() as file:
+            data = file.read(FILE_BYTES + 1)
     except OSError:  # vanished, or not ours to read
         return
-    if b"\0" in data[:8192]:
+    if b"\0" in data[:8192] or len(data) > FILE_BYTES:
         return
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
         if wanted.search(line[:SEARCHED_CHARACTERS]):
-            yield f"{shown}:{number}:{line[:LINE_CHARACTERS]}"
+            yield f"{place.shown}:{number}:{line[:LINE_CHARACTERS]}"
 
 
 def _took_too_long(limits: SearchLimits) -> ToolFailure:

@@ -62,9 +62,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # A line that is typed at a terminal which only shows characters (orchestrator/terminal/typed_line).
 # What a shell evaluates and what a command starts, so that no disguise runs
 # (harness/permissions/shell_values, shell_inside). What a server over HTTP refuses is told in words.
+# File tools follow no link between look and act (harness/tools/paths).
 PACKAGES = {
     "coordination": 9820,
-    "harness": 18630,
+    "harness": 18660,
     "workspace": 5100,
     "agent_worker": 2240,
     "orchestrator": 11275,

@@ -61,6 +61,7 @@ def test_an_empty_file_is_told_from_a_failure(cwd: Path) -> None:
         ("sub", "is_directory", "glob"),
         ("pipe", "not_regular", "regular"),
         ("binary", "not_text", "binary"),
+        ("x" * 5000, "unreadable", "name too long"),
     ],
 )
 def test_what_cannot_be_read_is_named(cwd: Path, path: str, why: str, says: str) -> None:

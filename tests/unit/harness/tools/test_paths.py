@@ -57,6 +57,37 @@ def test_a_link_that_leads_out_is_outside(cwd: Path, tmp_path: Path) -> None:
             writable(context(cwd), path)
 
 
+@pytest.mark.parametrize("path", ["d/secret.txt", "d/e/secret.txt", "new/secret.txt"])
+def test_a_link_that_comes_after_the_path_was_judged_leads_nowhere(
+    cwd: Path, tmp_path: Path, path: str
+) -> None:
+    (cwd / "d/e").mkdir(parents=True)
+    (cwd / "d/secret.txt").write_text("mine")
+    (cwd / "d/e/secret.txt").write_text("mine")
+    outside = tmp_path / "outside"
+    (outside / "e").mkdir(parents=True)
+    places = [readable(context(cwd), path), writable(context(cwd), path)]
+    (cwd / "d").rename(cwd / "gone")
+    for name in ("d", "new"):
+        (cwd / name).symlink_to(outside)
+    for place in places:
+        with pytest.raises(OSError, match=r"symbolic|directory"), place.parent(make=True):
+            pass
+        with pytest.raises(OSError, match=r"symbolic|directory"), place.opened():
+            pass
+    assert [path.name for path in outside.rglob("*")] == ["e"]
+
+
+def test_a_file_that_became_a_link_after_it_was_judged_is_not_read(cwd: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("x")
+    (cwd / "a.txt").write_text("mine")
+    place = readable(context(cwd), "a.txt")
+    (cwd / "a.txt").unlink()
+    (cwd / "a.txt").symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(OSError, match="symbolic"), place.opened():
+        pass
+
+
 @pytest.mark.parametrize(
     "path",
     [".git", ".git/config", "sub/.git/hooks/x", ".GIT/config", ".team/a", ".tasks/1", "mailboxes/lead.d"],
