@@ -29,8 +29,13 @@ Given = bytes | BinaryIO  # the input of a command
 TIMEOUT_SECONDS = 300.0  # a checkout of a very large repository
 FIRST_PAUSE_SECONDS = 0.01  # before the second try, when another git holds a lock
 LONGEST_PAUSE_SECONDS = 0.25
+# Else git asks the git of each repository inside, under the settings of that, and `.gitmodules` of a tree
+# decides about it whatever the configuration says.
+ASK_NO_OTHER = "--ignore-submodules=dirty"
 # Commands that read or write files of a checkout, and so would run the repository's filters and drivers.
-TOUCHES_FILES = frozenset({"add", "checkout", "commit", "diff-index", "merge-tree", "status", "worktree"})
+TOUCHES_FILES = frozenset(
+    {"add", "checkout", "commit", "diff-index", "merge-tree", "status", "update-index", "worktree"}
+)
 
 
 @dataclass(eq=False)
@@ -191,7 +196,7 @@ class Git:
 
     def uncommitted(self) -> tuple[str, ...]:
         """Paths with edits that no commit holds, untracked ones included; the index is not refreshed."""
-        listing = self.run("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
+        listing = self.run("status", "--porcelain", "-z", "--no-renames", ASK_NO_OTHER)
         return tuple(scrub(entry[3:]) for entry in listing.split("\0") if entry)
 
     def tracks(self, path: Path) -> bool:
@@ -201,7 +206,7 @@ class Git:
 
     def changed_since(self, base: str) -> frozenset[str]:
         """Paths in which the files of the checkout differ from the commit `base`, untracked ones included."""
-        listing = self.run("diff-index", "--name-only", "--no-renames", "-z", base, "--")
+        listing = self.run("diff-index", "--name-only", "--no-renames", "-z", ASK_NO_OTHER, base, "--")
         return frozenset(scrub(name) for name in listing.split("\0") if name) | {*self.uncommitted()}
 
     def person_email(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,25 @@ def with_lost_files(here: Git) -> Iterator[str]:
         place = here.place.tree / path
         if place.is_dir() and any(place.iterdir()) and not (place / ".git").exists():
             yield scrub(path)
+
+
+@contextmanager
+def unasked(here: Git) -> Iterator[None]:
+    """While it lasts, git asks no repository inside the tree what is new there, under settings that a command
+    may have written; then the commits at which they stand are staged.
+    """
+    listing = os.fsencode("".join(f"{path}\0" for path in submodules(here)))
+
+    def update(*options: str) -> None:
+        if listing:
+            here.run("update-index", "-z", *options, "--stdin", given=listing)
+
+    update("--skip-worktree")
+    try:
+        yield
+    finally:
+        update("--no-skip-worktree")
+    update("--remove")
 
 
 def submodules(here: Git) -> Iterator[str]:

@@ -19,7 +19,7 @@ from workspace.git_directory import WorktreeBroken, detached_head, registered
 from workspace.merging import Clash, authorship, combine
 from workspace.sandbox.program import SandboxMissing
 from workspace.sandbox.taking_over import NotTakenOver
-from workspace.submodules import refuse_lost_files
+from workspace.submodules import refuse_lost_files, unasked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -269,7 +269,7 @@ class Worktrees:
 
     def _stage(self, here: Git) -> None:
         refuse_lost_files(here)
-        with excluding(here) as settings:
+        with excluding(here) as settings, unasked(here):
             try:
                 here.run("add", "--all", "--sparse", settings=settings)
             except GitError as error:

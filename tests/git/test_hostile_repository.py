@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.merging import merge
+from tests.support.repository import Repository
 from workspace.merge_queue import Merged
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.repository import Repository
     from workspace.git import Git
     from workspace.merge_queue import MergeQueue
     from workspace.worktrees import Worktrees
@@ -74,6 +74,27 @@ def test_no_program_of_the_repository_runs_on_the_whole_way_of_a_task(
         assert isinstance(merge(queue, work), Merged)
     assert trees.newest("leadhand/run_1", base) != base
     assert not alarm.exists()
+
+
+def test_no_program_of_a_repository_inside_a_tree_runs(
+    repository: Repository, trees: Worktrees, git: Git, tmp_path: Path
+) -> None:
+    alarm, program = tmp_path / "alarm", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {alarm}\ncat\n", encoding="utf-8")
+    program.chmod(0o755)
+    path = trees.create("task-1", base=trees.newest("leadhand/run_1", repository.git("rev-parse", "HEAD")))
+    inner = Repository.create(path / "inner", {".gitattributes": "*.txt filter=f\n", "a.txt": "one\n"})
+    for key in ("filter.f.clean", "core.fsmonitor", "diff.external", "core.editor"):
+        inner.git("config", key, str(program))
+    (path / ".gitmodules").write_text('[submodule "inner"]\n\tpath = inner\n\turl = .\n\tignore = none\n')
+    for text in ("two\n", "six\n", "ten\n"):  # the first makes it a submodule; as long as what it replaces
+        (path / "inner/a.txt").write_text(text, encoding="utf-8")
+        trees.snapshot(path, message="Change", member="alice", task="task_1")
+        git.at(path).changed_since("HEAD~1")
+        git.at(path).uncommitted()
+    assert not alarm.exists()
+    inner.git("add", "a.txt")
+    assert alarm.exists()  # a git that is not hardened runs it
 
 
 def test_the_alarm_rings_for_a_git_that_is_not_hardened(alarm: Path, repository: Repository) -> None:

@@ -12,7 +12,7 @@ import pathspec
 
 from coordination.json_form import scrub
 from workspace.excludes import DERIVED, excluding
-from workspace.git import GitError
+from workspace.git import ASK_NO_OTHER, GitError
 from workspace.git_directory import WorktreeBroken
 from workspace.setup.include import is_copy
 from workspace.submodules import submodules, with_lost_files
@@ -121,9 +121,8 @@ class Inventory:
         """What would be lost with it. Raises WorktreeBroken, GitError."""
         here = self._git.at(tree.path)
         with excluding(here) as settings:
-            listing = here.run(
-                "status", "--porcelain", "-z", "--no-renames", "--ignored=matching", settings=settings
-            )
+            options = ("--porcelain", "-z", "--no-renames", "--ignored=matching", ASK_NO_OTHER)
+            listing = here.run("status", *options, settings=settings)
         entries = [entry for entry in listing.split("\0") if entry]
         ignored = [entry[3:] for entry in entries if entry.startswith("!!")]
         changed = (scrub(entry[3:]) for entry in entries if not entry.startswith("!!"))
