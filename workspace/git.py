@@ -29,9 +29,7 @@ Given = bytes | BinaryIO  # the input of a command
 TIMEOUT_SECONDS = 300.0  # a checkout of a very large repository
 FIRST_PAUSE_SECONDS = 0.01  # before the second try, when another git holds a lock
 LONGEST_PAUSE_SECONDS = 0.25
-# Else git asks the git of each repository inside, under the settings of that, and `.gitmodules` of a tree
-# decides about it whatever the configuration says.
-ASK_NO_OTHER = "--ignore-submodules=dirty"
+ASK_NO_OTHER = "--ignore-submodules=dirty"  # whatever `.gitmodules` says; else git starts git in each
 # Commands that read or write files of a checkout, and so would run the repository's filters and drivers.
 TOUCHES_FILES = frozenset(
     {"add", "checkout", "commit", "diff-index", "merge-tree", "status", "update-index", "worktree"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from workspace.git import Git
 
-_REPOSITORY = "160000"
+REPOSITORY = "160000"  # the mode of an entry
 
 
 @dataclass(eq=False)
@@ -45,9 +45,7 @@ def with_lost_files(here: Git) -> Iterator[str]:
 
 @contextmanager
 def unasked(here: Git) -> Iterator[None]:
-    """While it lasts, git asks no repository inside the tree what is new there, under settings that a command
-    may have written; then the commits at which they stand are staged.
-    """
+    """Git starts no git inside the tree, under settings of that; then the commits there are staged."""
     listing = os.fsencode("".join(f"{path}\0" for path in submodules(here)))
 
     def update(*options: str) -> None:
@@ -66,5 +64,5 @@ def submodules(here: Git) -> Iterator[str]:
     """The paths at which the tree has another repository, as git writes them."""
     for entry in here.run("ls-files", "--stage", "-z").split("\0"):
         head, _, path = entry.partition("\t")
-        if head.startswith(_REPOSITORY):
+        if head.startswith(REPOSITORY):
             yield path

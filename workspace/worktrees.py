@@ -19,7 +19,7 @@ from workspace.git_directory import WorktreeBroken, detached_head, registered
 from workspace.merging import Clash, authorship, combine
 from workspace.sandbox.program import SandboxMissing
 from workspace.sandbox.taking_over import NotTakenOver
-from workspace.submodules import refuse_lost_files, unasked
+from workspace.submodules import REPOSITORY, refuse_lost_files, unasked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from workspace.git import Git
 
 UNFINISHED = "leadhand is making it"  # why git lists a tree as locked that nobody has worked in
-_REPOSITORY_MODE = "160000"
 _NO_COMMIT_INSIDE = re.compile(r"'(.+?)/?' does not have a commit checked out")
 
 
@@ -278,5 +277,5 @@ class Worktrees:
                 raise
         added = here.run("diff-index", "--cached", "--raw", "--diff-filter=A", "-z", "HEAD", "--").split("\0")
         for entry, name in zip(added[::2], added[1::2], strict=False):
-            if entry.split()[1] == _REPOSITORY_MODE and not (here.place.tree / ".gitmodules").exists():
+            if entry.split()[1] == REPOSITORY and not (here.place.tree / ".gitmodules").exists():
                 raise NestedRepository(path=scrub(name))

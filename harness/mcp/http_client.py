@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 30.0  # for connecting and sending
 SILENCE_SECONDS = 300.0  # between two pieces of a response; calls have limits of their own
 _REFUSED = -32603  # as the SDK would answer in the server's place
-_METHOD = (404, 405)  # what these say the SDK knows better
 _NO_SIGN_IN = (
     "it wants to know who calls, and leadhand signs in nowhere for you: put a token into the environment and "
     'name it in the entry, as "headers": {"Authorization": "Bearer ${NAME}"}'
@@ -37,7 +36,7 @@ class Client(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401 - those of httpx2
         """The response, or in the place of a refusal without an error of the protocol one that says why."""
         response = await super().send(request, **options)
-        if response.status_code < 400 or response.status_code in _METHOD:
+        if response.status_code < 400 or response.status_code in {404, 405}:  # the SDK knows these better
             return response
         if b'"jsonrpc"' in await response.aread():
             return response

@@ -6,7 +6,7 @@ import re
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_inside import SHELLS, each, git_words, innermost, program, texts
+from harness.permissions.shell_inside import SHELLS, each, git_words, program, texts
 from harness.permissions.shell_words import UNKNOWN, Command, commands
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ def _is_fed_by_stranger(words: list[str], command: Command) -> bool:
 
 
 def _is_stranger(command: Command) -> bool:
-    words = innermost(command.words)
-    name, arguments = (words[0], words[1:]) if words else ("", [])
+    *_, words = [""], *each(command.words)
+    name, arguments = program(words[0]), words[1:]
     if name == "base64":
         return _has_flag(arguments, "dD", "--decode")
     return name in FETCHERS or (name == "xxd" and _has_flag(arguments, "r", "-revert"))

@@ -65,14 +65,6 @@ def each(words: Sequence[str]) -> Iterator[list[str]]:
             left += reversed(list(_started(now)))
 
 
-def innermost(words: Sequence[str]) -> list[str]:
-    """What really runs behind all wrappers, its program without a directory."""
-    found = list(words)
-    for found in each(words):  # noqa: B007 - the last one
-        pass
-    return [program(found[0]), *found[1:]] if found else []
-
-
 def is_plain(words: Sequence[str]) -> bool:
     """True for a wrapper that changes nothing of what the command behind it does."""
     return program(words[0]) in _PLAIN and bool(_behind(words))
