@@ -167,10 +167,14 @@ def take_term(team: Team, *, ttl: Ttl) -> int:
 
 
 def look_through(stores: Stores) -> None:
-    """All that `stamp` will write to can be read. Raises NewerFormat, StateUnreadable; writes nothing."""
+    """All that `stamp` will write to can be read, and mail be received.
+
+    Raises NewerFormat, StateUnreadable, LinkInTheWay, before anything is written.
+    """
     for each in (stores.runs.all, stores.requests.open, stores.schedule.due, stores.roster.all):
         each()
     stores.tasks.own_unfinished(LEAD)
+    stores.team.directory.make(layout.inbox(LEAD))
 
 
 def stamp(stores: Stores, term: int) -> None:

@@ -84,6 +84,10 @@ def a_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+def a_link(path: Path) -> None:
+    path.symlink_to(path.rename(path.with_name("outside")))
+
+
 def foreign_names(root: Path, _: str) -> None:
     for directory in (*layout.TOP_LEVEL, *layout.SECOND_LEVEL, layout.inbox("lead")):
         if (root / directory).is_dir():
@@ -111,6 +115,8 @@ STATES: dict[str, Callable[[Path, str], object]] = {
     "a pipe as team file": lambda root, _: a_pipe(root / layout.TEAM_FILE),
     "foreign names": foreign_names,
     "garbage": garbage,
+    "a link as box": lambda root, _: a_link(root / layout.inbox("lead")),
+    "a link as directory of a record": lambda root, task: a_link(root / layout.task_log(task)),
     "no tasks": lambda root, _: (root / layout.TASKS).rename(root / "moved"),
     "no members": lambda root, _: (root / layout.MEMBERS).rename(root / "moved"),
     "a file for a directory": lambda root, _: (
@@ -118,7 +124,7 @@ STATES: dict[str, Callable[[Path, str], object]] = {
         (root / layout.REQUESTS).touch(),
     ),
 }
-REFUSES_A_LEAD = {state for state in STATES if state.startswith("newer") and state != "newer task"}
+REFUSES_A_LEAD = {state for state in STATES if state.startswith("newer")} - {"newer task"} | {"a link as box"}
 
 
 def snapshot(root: Path) -> dict[Path, bytes]:
