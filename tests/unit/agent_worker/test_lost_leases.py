@@ -77,7 +77,7 @@ def group() -> Iterator[int]:
 
 
 def soon(condition: Callable[[], bool]) -> bool:
-    clock, deadline = SystemClock(), SystemClock().monotonic() + 5
+    clock, deadline = SystemClock(), SystemClock().monotonic() + 30
     while not condition() and clock.monotonic() < deadline:
         clock.sleep(0.01)
     return condition()
