@@ -61,7 +61,7 @@ def after_looks(stage: Stage, looks: int) -> None:
 
 def slowest(stage: Stage) -> int:
     beats = (stage.root / layout.MEMBERS).glob("*.beat")
-    return min(int(beat.read_bytes().split()[0]) for beat in beats)
+    return min(int((beat.read_bytes().split() or [0])[0]) for beat in beats)  # one may be just begun
 
 
 def cpu_seconds(processes: list[psutil.Process]) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from coordination.records import MemberState
 from harness.context.conversation import Conversation
 
 if TYPE_CHECKING:
@@ -143,6 +144,28 @@ def test_another_host_goes_on_where_the_lead_died(teams: Teams, file_system: str
     team.cluster.script("heal", "a")
     assert first.end().code != 0  # where it was only cut off it finds the next term, and ends
     assert team.stores.leadership.present() == 2
+
+
+def test_a_team_is_stopped_from_another_host_than_its_leads(teams: Teams) -> None:
+    team = teams("gluster", WAITS.replace("sleep 60", 'until [ -e "$HOME/../go" ]; do sleep 0.1; done'))
+    (team.place / "tasks.yaml").write_text(TWO, encoding="utf-8")
+    assert team.leadhand("a", "init").code == 0
+    bob = team.begin("b", "worker", "--name", "bob")
+    team.until("alive")
+    run = team.begin("a", "run", "--tasks", str(team.place / "tasks.yaml"), "--workers", "1", "--json")
+    team.until("model_call", who="bob~2", tools=["bash"])
+    refused = team.leadhand("b", "stop")
+    assert (refused.code, "may look, but not lead or decide here" in refused.err) == (2, True), refused
+    assert team.leadhand("a", "trust", "--key", key_of(team, "b")).code == 0
+    stop = team.begin("b", "stop")
+    team.until("asked_to_stop", member="bob")
+    (team.place / "go").touch()
+    stopped = stop.end()
+    assert stopped.code == 0, (stopped, team.last_words())
+    assert "is ended with its work kept on its branches" in stopped.out
+    assert run.end().code == 143
+    assert bob.end().code == 0
+    assert {member.state for member in team.stores.roster.all()} == {MemberState.CLOSED}
 
 
 def test_a_worker_whose_host_is_cut_off_loses_its_task_to_another(teams: Teams) -> None:
