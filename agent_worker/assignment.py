@@ -96,8 +96,6 @@ class Assignment:
         """What commands find in their environment in the tree of the task."""
         return self._desk.variables
 
-    # taking
-
     async def take_next(self) -> Task | None:
         """The best task that is ready is this teammate's, with a tree."""
         task = await self._off_loop(self._stores.tasks.claim_next, self._desk.claimant)
@@ -164,8 +162,6 @@ class Assignment:
             blocker.merged is None for blocker in blockers if blocker.result and blocker.result.verified
         )
 
-    # the gates
-
     async def gate(self, _: Effect) -> tuple[str, str] | None:
         """The lease gate: whatever touches files needs the tree of a task that is held."""
         return await self.problem()
@@ -195,8 +191,6 @@ class Assignment:
         """The roster says what the teammate waits for, or that it does not."""
         me = self._desk.claimant
         await self._off_loop(self._stores.roster.update, me.name, me.incarnation, waiting_on=waiting_on)
-
-    # handing in
 
     async def complete(self, summary: str) -> str:
         """The task is completed, proven by its checks, and the lead has the result."""
@@ -264,8 +258,6 @@ class Assignment:
         if why := self.untrusted():
             marks["untrusted"] = why
         self._stores.outbox.send("lead", text, type=kind, metadata=marks)
-
-    # leaving
 
     async def give_back(self, why: str) -> None:
         """The task is on the board again, with what was done kept in a commit."""

@@ -136,8 +136,6 @@ class Schedule:
 
         return self._entries[entry].commit(draft)
 
-    # occurrences
-
     def occurrences(self, entry: str) -> list[Occurrence]:
         """The times at which the entry fired, in their order."""
         return self._logs_of(entry).states()

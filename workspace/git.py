@@ -151,8 +151,6 @@ class Git:
             raise GitError(command=arguments[0], status=ended.status, stderr=_one_line(ended.stderr))
         return ended.status == 0
 
-    # questions
-
     def commit_of(self, name: str) -> str:
         """The full id of the commit that `name` leads to. Raises UnknownCommit, GitError."""
         if name.startswith("-"):  # never an option, whoever chose it
@@ -214,8 +212,6 @@ class Git:
         except GitError:
             return "person@leadhand.invalid"
 
-    # the one change of a ref
-
     def move_branch(self, branch: str, new: str, old: str | None, guard: Guard | None = None) -> bool:
         """The branch stands at `new` if it stood at `old` (None: if it did not exist); else False.
 
@@ -230,8 +226,6 @@ class Git:
                 return False
             raise
         return True
-
-    # running
 
     def _patiently(
         self, arguments: tuple[str, ...], given: Given, settings: Mapping[str, str], extra: Mapping[str, str]

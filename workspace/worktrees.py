@@ -114,8 +114,6 @@ class Worktrees:
         """The path as state files have it: relative to the root, so that machines may mount it elsewhere."""
         return os.path.relpath(path, self.root)
 
-    # making
-
     def create(self, name: str, *, base: str, also: Sequence[str] = (), finished: bool = True) -> Path:
         """A new tree on a detached head at `base`, with the commits of `also` merged in.
 
@@ -181,8 +179,6 @@ class Worktrees:
             here.run("checkout", "--quiet", "--detach", merged)
             head = merged
 
-    # looking
-
     def lease_problem(self, path: Path, base: str) -> str | None:
         """Why nobody may work in this tree now; None when all is well.
 
@@ -227,8 +223,6 @@ class Worktrees:
         """What changed from `base` to `commit`, a line per file and a total; empty for nothing."""
         options = ("--stat=100", "--stat-count=100", "--no-ext-diff", "--no-textconv")
         return scrub(self._git.run("diff", *options, base, commit, "--"))
-
-    # collecting
 
     def snapshot(self, path: Path, *, message: str, member: str, task: str) -> str:
         """Everything in the tree is in a commit, whose id is returned: the head where nothing is new.

@@ -71,8 +71,6 @@ class TaskStore:
         """No run, task or edge of an earlier term comes into being from here on: a new lead's first act."""
         self._board.graph.begin_term()
 
-    # looking
-
     @property
     def problems(self) -> dict[str, str]:
         """What was passed over since the start, by task."""
@@ -107,8 +105,6 @@ class TaskStore:
         """The task that the member holds; costs the same on any board."""
         return self._board.held_by(name)
 
-    # making
-
     def create(self, drafts: Sequence[TaskDraft]) -> list[Task]:
         """The tasks exist and are held. Nothing exists when one of the drafts is refused.
 
@@ -141,8 +137,6 @@ class TaskStore:
     def cancel(self, task_id: str, why: str) -> Task:
         """Nobody will work on the task; a holder's token is worth nothing any more."""
         return self._step(task_id, lambda task: rules.cancel(task, why))
-
-    # claiming
 
     def claim(self, task_id: str, claimant: Claimant) -> Task:
         """The task is leased to the claimant under `task.token`. Raises a ClaimRefused that says why not."""
@@ -184,8 +178,6 @@ class TaskStore:
             return task
         self._board.holdings.add(claimant.name, task_id)
         return self._board.change(task_id, step)
-
-    # working under a token
 
     def bind(self, task_id: str, token: int, *, worktree: str, base: str) -> Task:
         """The work is done in this worktree (relative path), which started from the commit `base`."""
@@ -234,8 +226,6 @@ class TaskStore:
     def record_merge(self, task_id: str, commit: str) -> Task:
         """The work is on the run's branch by this commit."""
         return self._step(task_id, lambda task: rules.merge(task, commit))
-
-    # keeping order
 
     def refresh_views(self) -> None:
         """The readable copies of the tasks seen to change are current; edits by hand were adopted."""

@@ -137,8 +137,6 @@ class Connection:
             raise NotConnected(server=self.server.name, why=self.why or str(self.state))
         return await self._calls.make(call, seconds=self.server.timeout_seconds or self._limits.call_seconds)
 
-    # the life of one connection
-
     async def _live(self) -> None:
         """From one attempt to the end of what came of it; the state says how it ended."""
         was_ready, wire = False, Wire()

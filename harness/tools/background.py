@@ -122,8 +122,6 @@ class Background(Inbox):
         lines = read(self._directory, layout.journal(bearer))
         return [line["job"] for line in lines if line["kind"] == BACKGROUND_KIND]
 
-    # running
-
     async def serve(self) -> None:
         """Commands may be started until this is cancelled; then all are ended, their ends on record."""
         try:
@@ -216,8 +214,6 @@ class Background(Inbox):
         running.done.set()
         self._ring()
 
-    # ending and looking
-
     async def kill(self, job_id: str, why: str) -> Job:
         """No process of the command is left. Raises UnknownJob, ToolFailure for one that is not running."""
         running = self._running.get(job_id)
@@ -248,8 +244,6 @@ class Background(Inbox):
         """The command and the last lines of its output so far. Raises UnknownJob."""
         job = await self._off_loop(self._jobs.get, job_id)
         return job, await self._off_loop(tail_of, self._directory, job, lines=lines)
-
-    # telling
 
     async def take(self) -> list[Incoming]:
         """The ends that nobody was told of yet: each goes to one caller."""

@@ -100,9 +100,6 @@ def due_now(entry: Entry, last: datetime | None, now: datetime) -> datetime | No
     return None
 
 
-# how it reads
-
-
 def one_line(entry: Entry, after: datetime) -> str:
     """A row of a list."""
     what = f"cron {entry.cron!r}" if entry.cron else "once"
@@ -133,9 +130,6 @@ def said(entry: Entry, occurrence: Occurrence, now: datetime) -> str:
     maker = f'made_by="{escape(entry.made_by)}" made_in="{escape(entry.made_in)}"'
     head = f'<scheduled id="{entry.id}" due="{shown(due, entry.zone)}" {maker}>'
     return f"{head}\n{escape(entry.prompt, quote=False)}\n</scheduled>"
-
-
-# the tools
 
 
 def schedule_tools(

@@ -71,8 +71,6 @@ class Accidents:
         }
         return strikes[accident.kind]()
 
-    # processes
-
     def _worker(self, accident: Accident) -> psutil.Process | None:
         workers = sorted(self._stage.workers(), key=lambda process: process.pid)
         return workers[int(accident.pick * len(workers))] if workers else None
@@ -126,8 +124,6 @@ class Accidents:
         clock.write_text(str(random.choice(JUMPS)), encoding="ascii")
         self._passing.append((until, lambda: clock.unlink(missing_ok=True)))
         return True
-
-    # files
 
     def _fill_disk(self, until: float) -> bool:
         self._passing.append((until, self._stage.disk.free))

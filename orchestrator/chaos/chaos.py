@@ -61,8 +61,6 @@ class Chaos:
         mail = self._check_mail(waited)
         return self._counts(mail, found)
 
-    # while it lasts
-
     def _let_work(self, until: float) -> None:
         while (now := self._clock.monotonic()) < until:
             self._accidents.pass_by(now)
@@ -114,8 +112,6 @@ class Chaos:
     def _lead(self, *arguments: str) -> LocalProcess:
         self._leads += 1
         return self._stage.lead(*arguments)
-
-    # the verdict
 
     def _check_processes(self) -> None:
         deadline = self._clock.monotonic() + ENDING_SECONDS

@@ -107,8 +107,6 @@ class Lead:
                 await stop_team_of(self._parts)
                 self._stream.show_new()
 
-    # beside the conversation
-
     def _heed(self, number: signal.Signals) -> None:
         self._stop(number.name, number)
 
@@ -133,8 +131,6 @@ class Lead:
             if merged:
                 await parts.merging(parts.grounds.tidying.step)
             await parts.pulse.wait(seen, REST_SECONDS)
-
-    # the conversation
 
     async def _lead_or_give_up(
         self, conversation: Conversation | None, incoming: Sequence[Incoming]

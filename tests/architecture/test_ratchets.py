@@ -175,5 +175,10 @@ def test_only_the_layout_builds_state_paths() -> None:
     assert builders <= MAY_NAME_STATE_PATHS
 
 
+def test_no_comment_is_a_banner_over_a_section() -> None:
+    banner = re.compile(r"\n\n *#[^\n]*\n\n")
+    assert not [name(path) for path in sources() if banner.search(path.read_text(encoding="utf-8"))]
+
+
 def test_every_module_says_its_job_in_one_sentence() -> None:
     assert not [name(path) for path in sources() if not ast.get_docstring(tree(path))]

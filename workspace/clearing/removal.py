@@ -75,8 +75,6 @@ class Removal:
         """The trees as they are now."""
         return Inventory(self._git, self._trees, self._stores.tasks.all())
 
-    # why a tree stays
-
     def refusal(self, tree: Tree, *, discard: bool = False) -> TreeKept | None:
         """Why the tree has to stay, the first of the reasons in their order; None when it may go.
 
@@ -130,8 +128,6 @@ class Removal:
         if tree.task is None or not tree.task.status.is_final:
             return False
         return not tree.is_bound or _is_brought_back(tree.task)
-
-    # removing
 
     def remove(self, name: str, *, discard: bool = False) -> Tree:
         """The tree is gone, from the disk and from git's list; branches stay. Returns what it was.

@@ -100,8 +100,6 @@ class Switchboard:
                 return self._admit(caller, caller.waiting.popleft())
         return None
 
-    # from an agent
-
     def from_agent(self, caller: Caller, message: Raw) -> None:
         """What an agent says, put where it belongs; what only a host of its own could say is dropped."""
         method, identity = message.get("method"), message.get("id")
@@ -166,8 +164,6 @@ class Switchboard:
     def _number(self) -> int:
         self._numbers += 1
         return self._numbers
-
-    # from the server
 
     def from_server(self, message: Any) -> None:  # noqa: ANN401 - raw JSON
         """What the server says, brought to whom it concerns."""
