@@ -77,6 +77,8 @@ def _follow(team_directory: Path | None, *, as_json: bool) -> int:
 
     stores = persons_stores(team_directory)
     asks = not as_json and sys.stdin.isatty()
+    if not as_json:
+        echo(f"questions of the team at {stores.team.root} are shown as they come; Ctrl-C ends this")
     return anyio.run(follow_questions, stores, as_json, asks)
 
 
