@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from coordination import layout
 from coordination.numbered_log import pretty
 from coordination.records import Status, Task
-from coordination.usage import Usage
 from harness.models.ledger import Ledger
 from harness.models.prices import Money, PriceTable
 from orchestrator.inspection.story import SENT_BACK, Step, held_up, story
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from coordination.records import Run
     from coordination.tasks.store import TaskStore
     from coordination.team_root import Team
+    from coordination.usage import Usage
 
 TOLD = {  # events of a task that a reader of the story wants, and their words
     "claim": "claimed",
@@ -126,10 +128,7 @@ def to_json(report: Report) -> dict[str, Any]:
             {"at": step.at, "by": step.by, "event": step.event, "task": step.task, "why": step.why}
             for step in report.steps
         ],
-        "usage": {
-            name: {field: getattr(used, field) for field in Usage.__struct_fields__}
-            for name, used in report.usage.items()
-        },
+        "usage": {name: asdict(used) for name, used in report.usage.items()},
         "usd": {name: money.usd for name, money in report.money.items()},
         "models": report.models,
         "summary": report.words,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from coordination.events import EventTail
 from coordination.usage import Usage
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 def used(stores: Stores, run: Run | None, settings: Settings) -> dict[str, Any]:
     """The use of the run, for programs and `render`; nothing without a run."""
     of_run = run.id if run else ""
-    ledger = Ledger(stores.team.directory, PriceTable(settings.prices), run=of_run)
+    prices = PriceTable(settings.prices)
+    ledger = Ledger(stores.team.directory, prices, run=of_run)
     ledger.refresh()
     events = [event for event in EventTail(stores.team.directory).read_new() if event.get("run") == of_run]
     subjects = {task.id: task.subject for task in stores.tasks.all(run.id)} if run else {}
@@ -40,7 +44,7 @@ def used(stores: Stores, run: Run | None, settings: Settings) -> dict[str, Any]:
         },
         "unpriced": sorted(ledger.unpriced),
         "limits": {scope: asdict(settings.limits(scope)) for scope in ("task", "member", "team")},
-        "turns": [_turn(event) for event in events if event["action"] == "model_call"],
+        "turns": [_turn(event, prices) for event in events if event["action"] == "model_call"],
         "requests": {
             event["who"].partition("~")[0]: {name: event.get(name) for name in OF_REQUEST}
             for event in events
@@ -103,5 +107,9 @@ def _requests(requests: dict[str, Any]) -> list[str]:
     return rows
 
 
-def _turn(event: dict[str, Any]) -> dict[str, Any]:
-    return {name: event.get(name) for name in ("at", "who", "task", "model", "usage")}
+def _turn(event: dict[str, Any], prices: PriceTable) -> dict[str, Any]:
+    usd = None
+    with suppress(msgspec.ValidationError):  # an event of another version, or written by hand
+        usd = prices.cost(str(event.get("model")), msgspec.convert(event.get("usage"), Usage))
+    facts = {name: event.get(name) for name in ("at", "who", "task", "model", "usage")}
+    return {**facts, "usd": usd if usd is None else round(usd, 6)}

@@ -32,3 +32,14 @@ def test_the_newest_request_of_each_member_is_shown_by_its_parts(team: Team) -> 
     assert "estimated, a quarter of the bytes" in shown
     assert "docs 830" in shown
     assert [*map(str, REQUEST.values())] == shown.splitlines()[-1].split()[1:7]
+
+
+def test_each_turn_has_its_price_as_far_as_one_is_known(team: Team) -> None:
+    lead = leads(team)
+    run = lead.runs.open("Fix it", base="0" * 40, checks={})
+    events = EventLog(team.directory, team.clock, "alice~7")
+    million = {"calls": 1, "input_tokens": 1_000_000}
+    for model, usage in (("m", million), ("other", million), ("m", {"calls": "x"})):
+        events.record("model_call", run=run.id, model=model, usage=usage, tools=[])
+    facts = used(lead, run, replace(SETTINGS, prices=("m 3 15",)))
+    assert [turn["usd"] for turn in facts["turns"]] == [3.0, None, None]
