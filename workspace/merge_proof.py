@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from coordination.json_form import scrub
 from workspace.merging import authorship, merged_tree
+from workspace.submodules import REPOSITORY
 from workspace.text_proof import lost_lines
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from workspace.git import Git
 
 _ABSENT = "000000"
-_REPOSITORY = "160000"
 _RENAME_LIMIT = "-l7000"  # what a merge looks at, so that both see the same renames
 
 
@@ -148,7 +148,7 @@ class _Proof:
             yield f"{where} has the mode {found.mode}, which its two sides do not lead to"
         elif content and found.content != content:
             yield f"{where} is not what one side made of it"
-        elif content is None and mode == _REPOSITORY:
+        elif content is None and mode == REPOSITORY:
             yield f"{where} is a submodule that both sides moved"
         elif content is None:
             lost = lost_lines(
