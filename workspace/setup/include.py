@@ -53,10 +53,12 @@ def copy_included(main: Git, tree: Path, *, refresh: bool) -> tuple[str, ...]:
 
     `refresh` writes over older copies, in a tree where nobody works. Raises CannotInclude.
     """
-    names = included(main)
-    for name in names:
+    for name in (names := included(main)):
         target = tree / name
-        if target.is_symlink() or (target.exists() and not refresh):
+        is_led_out = not target.parent.resolve().is_relative_to(
+            tree.resolve()
+        )  # by a link that a commit holds
+        if is_led_out or target.is_symlink() or (target.exists() and not refresh):
             continue
         try:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -50,6 +50,16 @@ def test_the_ignored_files_that_the_patterns_name_are_copied(ground: Ground) -> 
     assert ground.repository.git("status", "--porcelain", at=tree) == ""
 
 
+def test_nothing_is_copied_through_a_link_that_leads_out_of_the_tree(ground: Ground, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    ignored(ground.repository, "config/local.yaml\n", "config/\n", {"config/local.yaml": "a: 1\n"})
+    tree = ground.tree()
+    (tree / "config").symlink_to(outside)
+    ground.ready(ground.setup(), tree)
+    assert not list(outside.iterdir())
+
+
 def test_what_git_does_not_ignore_is_not_copied_and_neither_is_team_state(ground: Ground) -> None:
     ignored(ground.repository, "*.json\n", "*\n", {"a.json": "1"})
     ground.repository.write({"draft.txt": "of the person"})
