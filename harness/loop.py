@@ -14,7 +14,7 @@ from harness.context.messages import open_calls, unknown_outcomes
 from harness.context.reminder import after_restart, with_results
 from harness.context.time_told import TimeTold
 from harness.models.limits import LimitReached
-from harness.models.model import Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
+from harness.models.model import WINDOW_FULL, Model, ModelRequest, NoReply, PromptTooLong, Reply, ToolUse
 from harness.turn import Ended, Turn, TurnOutcome
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from harness.memory.keeper import MemoryKeeper
     from harness.request_cost import RequestCost
 
-WINDOW_FULL = "model_context_window_exceeded"  # of a reply that ended because the window was full
 CONTINUATIONS = 2  # how often a reply that ran out of room is asked to go on
 GO_ON = "Your reply ran out of room. Go on exactly where it stopped, without repeating anything."
 CUT_CALL = (

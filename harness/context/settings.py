@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.settings.entry import percent, setting, whole
+from harness.settings.entry import PERCENT, setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,21 +21,21 @@ class ContextSettings:
     )
     shorten_percent: int = setting(
         "context.shorten_percent",
-        percent(),
+        PERCENT,
         "Share of the window from which old messages and results give way to notes.",
         default=60,
         unit="%",
     )
     summarize_percent: int = setting(
         "context.summarize_percent",
-        percent(),
+        PERCENT,
         "Share of the window from which the model sums up what came before.",
         default=80,
         unit="%",
     )
     kept_percent: int = setting(
         "context.kept_percent",
-        percent(),
+        PERCENT,
         "Share of the window for the newest part, which a summary leaves as it is.",
         default=10,
         unit="%",

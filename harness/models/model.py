@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NOTHING_USED = Usage()
+WINDOW_FULL = "model_context_window_exceeded"  # why a reply stopped that filled the window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ class Reply:
     @property
     def is_cut(self) -> bool:
         """True when the reply ran out of room, so that its last block may be half of what was meant."""
-        return self.stop_reason in {"max_tokens", "model_context_window_exceeded"}
+        return self.stop_reason in {"max_tokens", WINDOW_FULL}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,19 +89,6 @@ def number_above(limit: float) -> Kind:
     return Kind(f"a number above {limit:g}", read)
 
 
-def percent() -> Kind:
-    """A whole number from 1 to 100."""
-    at_least = whole(1)
-
-    def read(value: object) -> object:
-        number = at_least.read(value)
-        if not isinstance(number, int) or number > 100:
-            raise ValueError
-        return number
-
-    return Kind("a whole number from 1 to 100", read)
-
-
 def choice(*names: str) -> Kind:
     """One of these words."""
 
@@ -132,18 +119,19 @@ def _address(value: object) -> str:
     return address
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, list):
-        raise ValueError  # noqa: TRY004 - every misfit is a ValueError to the caller
-    return tuple(_text(part) for part in parts)
+def _several(split: Callable[[str], list[str]]) -> Callable[[object], tuple[str, ...]]:
+    """Reads a list of texts, which is split where it is written as one."""
+
+    def read(value: object) -> tuple[str, ...]:
+        parts = split(value) if isinstance(value, str) else value
+        if not isinstance(parts, list):
+            raise ValueError  # noqa: TRY004 - every misfit is a ValueError to the caller
+        return tuple(_text(part) for part in parts)
+
+    return read
 
 
-def _lines(value: object) -> tuple[str, ...]:
-    parts = value.splitlines() if isinstance(value, str) else value
-    if not isinstance(parts, list):
-        raise ValueError  # noqa: TRY004 - likewise
-    return tuple(_text(part) for part in parts)
+_texts = _several(lambda text: text.split(","))
 
 
 def _commands(value: object) -> Mapping[str, str]:
@@ -167,11 +155,12 @@ def _on_or_off(value: object) -> bool:
 
 
 TEXT = Kind("text", _text)
+PERCENT = whole(1, 100)
 ADDRESS = Kind("an address such as https://host:port", _address)
 ON_OR_OFF = Kind("true or false", _on_or_off)
 TEXTS = Kind("a list of texts (with commas between them in the environment)", _texts)
 RULES = Kind("a list of rules such as read_file or bash(git push *)", _rules, adds_up=True)
-LINES = Kind("a list of commands (in the environment one a line)", _lines)
+LINES = Kind("a list of commands (in the environment one a line)", _several(str.splitlines))
 COMMANDS = Kind("a mapping of names to commands (in a file only)", _commands, is_mapping=True)
 MODELS = Kind("a mapping of names to models (in a file only)", _commands, is_mapping=True)
 HOOKS = Kind(
