@@ -6,7 +6,7 @@ import argparse
 import json
 import logging
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -232,7 +232,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             teammate.shared = shared
             serve(teammate, member, settings)
     except TeamError as error:
-        print(f"leadhand worker: {error}", file=sys.stderr)  # noqa: T201 - its log, or the terminal it was started in
+        with suppress(OSError):  # the disk of its log may be full
+            print(f"leadhand worker: {error}", file=sys.stderr)  # noqa: T201 - its log, or the terminal it was started in
         return code
     except Exception:  # the border of the process: recorded, never hidden
         logger.exception("the teammate failed", extra={"action": "worker_failed"})

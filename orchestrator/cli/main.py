@@ -21,7 +21,8 @@ from orchestrator.cli.shared import team_option
 from orchestrator.terminal.plain import echo, is_colorless
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from typing import TextIO
 
 FAILED = 1
 USAGE = 2  # usage, configuration or trust (DESIGN 13)
@@ -136,32 +137,32 @@ def cli(context: click.Context, team_directory: Path | None) -> int | None:
     return None
 
 
-def _status(result: object) -> int:
-    """A verb returns its exit code, or nothing for 0."""
-    return result if isinstance(result, int) else 0
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb; every error is one line that says what to do, and an exit code."""
     logging.getLogger().addHandler(logging.NullHandler())  # what a verb has to say it says itself
     _stand_in_for_closed_streams()
     try:
-        status = _status(cli.main(args=arguments, prog_name="leadhand", standalone_mode=False))
+        status = cli.main(args=arguments, prog_name="leadhand", standalone_mode=False) or 0
     except click.ClickException as error:
-        error.show()
+        _complain(error.show)
         status = error.exit_code
     except TeamError as error:
-        echo(f"leadhand: {error}", err=True)
+        _complain(f"leadhand: {error}")
         status = getattr(error, "exit_code", USAGE)
     except (KeyboardInterrupt, click.Abort):
-        echo("leadhand: interrupted", err=True)
+        _complain("leadhand: interrupted")
         status = INTERRUPTED
-    except OSError as error:
-        status = _say_refused(error)
-    except Exception:  # noqa: BLE001 - the border of the process: recorded, never hidden
-        echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
-        status = FAILED
+    except Exception as error:  # noqa: BLE001 - the border of the process: recorded, never hidden
+        status = _say_unexpected(error)
     sys.exit(status)
+
+
+def _complain(how: str | Callable[[], object]) -> None:
+    """It is said on stderr, and left unsaid where there is no room; the exit code is told all the same."""
+    try:
+        echo(how, err=True) if isinstance(how, str) else how()
+    except OSError:
+        _drop(sys.stderr)
 
 
 def _stand_in_for_closed_streams() -> None:
@@ -174,19 +175,19 @@ def _stand_in_for_closed_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - to the end
 
 
-def _say_refused(error: OSError) -> int:
+def _say_unexpected(error: Exception) -> int:
     """The exit code of a verb to which the system refused a path, or room for its output.
 
-    Any other such error is one of ours.
+    Any other error is one of ours.
     """
-    if refusal := refusal_of(error):
-        echo(f"leadhand: {refusal}", err=True)
+    if isinstance(error, OSError) and (refusal := refusal_of(error)):
+        _complain(f"leadhand: {refusal}")
         return USAGE
-    if error.errno not in NO_ROOM:
-        echo(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}", err=True)
+    if not isinstance(error, OSError) or error.errno not in NO_ROOM:
+        _complain(f"leadhand: an error inside leadhand; please report it with {_keep_trace()}")
         return FAILED
-    _drop_output()
-    echo(f"leadhand: the output cannot be written ({cause_of(error)}); write it elsewhere", err=True)
+    _drop(sys.stdout)
+    _complain(f"leadhand: the output cannot be written ({cause_of(error)}); write it elsewhere")
     return FAILED
 
 
@@ -196,13 +197,13 @@ def _until_nobody_reads() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError as error:
-        _drop_output()
+        _drop(sys.stdout)
         raise click.exceptions.Exit(0) from error
 
 
-def _drop_output() -> None:
-    """What is left of it is not tried again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop(stream: TextIO) -> None:
+    """What is left of the output is not tried again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _keep_trace() -> Path:

@@ -64,6 +64,14 @@ def test_output_that_finds_no_room_is_one_line(team: Team, verb: list[str]) -> N
     )
 
 
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("verb", [["plan", "nonsense"], ["no-such-verb"], ["worker", "--name", "a b"]])
+def test_an_error_that_finds_no_room_is_told_by_the_exit_code(team: Team, verb: list[str]) -> None:
+    command = [sys.executable, "-m", "orchestrator.cli.main", *verb, "--team", str(team.root)]
+    with FULL.open("w") as full:
+        assert subprocess.run(command, stderr=full, cwd=PROJECT, check=False).returncode == 2
+
+
 @pytest.mark.parametrize("verb", [["status"], ["tasks", "--json"], ["--help"], ["run", "--help"]])
 def test_output_that_nobody_reads_to_its_end_is_no_failure(team: Team, verb: list[str]) -> None:
     command = [sys.executable, "-m", "orchestrator.cli.main", *verb]
