@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.abc
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from coordination.records import PlanState
 from harness.gates import PlanGate
@@ -132,12 +133,14 @@ async def refusing(status: str) -> AsyncIterator[str]:
     """The address of a server that answers every request with this status."""
 
     async def refuse(stream: SocketStream) -> None:
+        body = b'{"error": "invalid_token"}'
+        head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
         async with stream:
-            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
-                while b"\r\n\r\n" not in await stream.receive():
-                    pass
-                body = b'{"error": "invalid_token"}'
-                head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            with suppress(anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError):
+                reads = BufferedByteReceiveStream(stream)
+                asked = await reads.receive_until(b"\r\n\r\n", 10_000)
+                if length := re.search(rb"content-length: (\d+)", asked, re.IGNORECASE):
+                    await reads.receive_exactly(int(length[1]))  # else the end comes as a reset
                 await stream.send(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
