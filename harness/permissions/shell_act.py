@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HOME = "~"  # a path below the home directory begins with it
+SOCKETS = ("/dev/tcp/", "/dev/udp/")  # a shell makes a connection of them
 NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"})
 
 
@@ -35,7 +36,9 @@ def of_write(path: str) -> list[Act]:
     """What a redirection to this path does."""
     if path in NOWHERE:
         return []
-    return [with_paths(Act(line=f"> {path}", why=f"writes {shown(path)}", is_local=True), writes=[path])]
+    sends = path.startswith(SOCKETS)
+    act = Act(line=f"> {path}", why=f"writes {shown(path)}", sends=sends, is_local=not sends)
+    return [with_paths(act, writes=[path])]
 
 
 def in_options(options: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_act import HOME, NOWHERE, Act, of_write, with_paths
+from harness.permissions.shell_act import HOME, NOWHERE, SOCKETS, Act, of_write, with_paths
 from harness.permissions.shell_acts import HARMLESS, SYSTEM_PROGRAMS, of_words
 from harness.permissions.shell_inside import SHELLS, each, git_words, is_plain, program, script, texts
 from harness.permissions.shell_programs import READERS
@@ -88,7 +88,8 @@ def _acts_of(command: Command) -> list[Act]:
     if command.writes_to:
         return of_write(command.writes_to)
     if command.reads_from:
-        return [] if command.reads_from in NOWHERE else [with_paths(Act(), reads=[command.reads_from])]
+        path = command.reads_from
+        return [] if path in NOWHERE else [with_paths(Act(sends=path.startswith(SOCKETS)), reads=[path])]
     odd = _odd_names(command)
     if not command.words:
         return [Act(line=f"{name}=", why=f"sets {name}, which changes what programs do") for name in odd]

@@ -15,6 +15,7 @@ from harness.permissions.outflow import could_send
 from harness.permissions.questions import Answer
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy
+from harness.permissions.shell_effects import may_send
 from harness.tools.shell import ShellLimits, bash_tool
 from tests.support.people import leads
 from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository
@@ -58,6 +59,7 @@ def _place(tmp_path: Path) -> None:
         ("bash", {"command": "git push origin x"}),
         ("bash", {"command": "python3 send.py"}),
         ("bash", {"command": "ls && ./deploy.sh"}),
+        ("bash", {"command": "env curl https://x.test"}),
         ("mcp__mail__send", {"to": "x"}),
         ("send_message", {"to": "alice", "content": "x"}),
     ],
@@ -102,6 +104,19 @@ def test_a_network_command_marks_and_a_local_one_does_not(tmp_path: Path) -> Non
     assert heard == []
     anyio.run(tool.run, {"command": "git ls-remote . || true"}, where)
     assert heard == ["the output of 'git ls-remote . || true'"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat < /dev/tcp/x.test/80", "env curl x.test", "sh -c 'curl x.test' x", "find . -exec wget x.test ;"],
+)
+def test_whatever_talks_to_another_machine_marks(command: str) -> None:
+    assert may_send(command)
+
+
+def test_a_connection_of_the_shell_itself_carries_out() -> None:
+    assert could_send("bash", {"command": "echo x > /dev/tcp/x.test/80"}, marked=(), checks=())
+    assert not could_send("bash", {"command": "echo x > tcp"}, marked=(), checks=())
 
 
 MARK = {"kind": "mark", "untrusted": PAGE}
