@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.tools.paths import is_hidden
+from harness.tools.paths import Place, is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wcmatch.glob import WcMatcher
 
 VISITED = 200_000  # entries of one walk
+RULES_BYTES = 1_000_000  # of one `.gitignore`
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,17 @@ def _parents(start: str) -> list[str]:
 
 def _children(cwd: Path, place: str, rules: list[Rules]) -> list[Entry]:
     try:
-        with os.scandir(cwd / place) as listing:
+        with _in(cwd, place).parent() as here, os.scandir(here) as listing:
             found = [_entry(cwd, place, item) for item in listing]
     except OSError:  # vanished, or not ours to read
         return []
     shown = [entry for entry in found if entry and not _left_out(entry, rules)]
     return sorted(shown, key=lambda entry: entry.path)
+
+
+def _in(cwd: Path, place: str, name: str = "") -> Place:
+    """The name in a directory that a walk came to, whatever lies there by now."""
+    return Place(path=cwd / place / (name or "_"), top=cwd, shown=name)
 
 
 def _entry(cwd: Path, place: str, item: os.DirEntry[str]) -> Entry | None:
@@ -101,7 +107,8 @@ def _rules(cwd: Path, place: str) -> list[Rules]:
     import pathspec  # noqa: PLC0415 - a start that lists nothing need not pay for it
 
     try:
-        text = (cwd / place / ".gitignore").read_text(encoding="utf-8", errors="replace")
+        with _in(cwd, place, ".gitignore").opened() as file:
+            text = file.read(RULES_BYTES).decode("utf-8", "replace")
         spec = pathspec.GitIgnoreSpec.from_lines(text.splitlines())
     except (OSError, ValueError):  # none there, or a line that is no pattern
         return []

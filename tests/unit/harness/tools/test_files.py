@@ -213,6 +213,17 @@ def test_glob_is_bounded(cwd: Path) -> None:
     assert lines[-1] == "... (more than 4 matches; use a narrower pattern)"
 
 
+def test_a_pipe_or_link_in_place_of_the_rules_of_git_says_nothing_and_holds_nobody(
+    cwd: Path, tmp_path: Path
+) -> None:
+    plant(tmp_path, "outside/.gitignore")
+    (tmp_path / "outside/.gitignore").write_text("*.txt\n")
+    plant(cwd, "a.txt", "sub/b.txt")
+    os.mkfifo(cwd / ".gitignore")
+    (cwd / "sub/.gitignore").symlink_to(tmp_path / "outside/.gitignore")
+    assert run(GLOB, context(cwd), pattern="**/*.txt") == "a.txt\nsub/b.txt"
+
+
 def test_glob_never_leads_out(cwd: Path, tmp_path: Path) -> None:
     plant(tmp_path, "outside/secret.txt")
     (cwd / "way").symlink_to(tmp_path / "outside")
