@@ -113,6 +113,10 @@ class OccurrenceRules:
         now = Occurrence.from_json(record.body)
         if (now.entry, now.due) != self._name:
             raise InvalidRecord(why="it belongs to another schedule or time")
+        try:
+            due_time(now)
+        except ValueError as error:
+            raise InvalidRecord(why=f"{now.due} is no time") from error
         if state is None:
             if now.state is not OccurrenceState.DUE:
                 raise InvalidRecord(why="what was never due cannot be delivered")

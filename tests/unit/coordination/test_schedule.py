@@ -126,3 +126,14 @@ def test_a_record_of_an_occurrence_that_breaks_the_rules_does_not_count(
         rules.check(occurrence, Record(number=2, prev=1, commit_id="c", body={**body, **changes}))
     with pytest.raises(InvalidRecord, match="never due"):
         rules.check(None, Record(number=1, prev=0, commit_id="c", body=body))
+
+
+def test_an_occurrence_at_no_time_of_the_calendar_does_not_count(schedule: Schedule) -> None:
+    occurrence = schedule.fire(daily(schedule).id, NINE)
+    never = "20260230T250000Z"
+    assert layout.DUE.fullmatch(never)
+    body = occurrence.to_json() | {"due": never}
+    with pytest.raises(InvalidRecord, match="is no time"):
+        OccurrenceRules(occurrence.entry, never).check(
+            None, Record(number=1, prev=0, commit_id="c", body=body)
+        )
