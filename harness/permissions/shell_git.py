@@ -23,7 +23,7 @@ _GREP_MORE = re.compile(r"--open-.*|-[A-Za-z0-9]*O.*")
 _READS = names(
     "status log diff show blame annotate ls-files ls-tree rev-parse rev-list describe shortlog name-rev"
     " merge-base for-each-ref show-ref count-objects check-ignore diff-tree diff-index diff-files range-diff"
-    " cherry whatchanged grep cat-file check-attr"
+    " cherry whatchanged grep cat-file check-attr version"
 )
 _LISTS = {  # subcommands that only read with nothing but these arguments
     "branch": re.compile(
@@ -36,7 +36,6 @@ _LISTS = {  # subcommands that only read with nothing but these arguments
     "reflog": re.compile(r"show|HEAD|-n|\d+|-\d+"),
     "config": re.compile(r"--get|--list|-l|--get-all|[a-z]+\.[\w.]+"),
     "help": re.compile(r"[a-z][a-z-]*"),
-    "version": re.compile(r""),
 }
 _REMOTE = frozenset({"push", "fetch", "pull", "clone", "ls-remote", "submodule", "remote", "archive"})
 _SENDS_OUT = frozenset({"push", "send-pack", "http-push", "send-email", "request-pull"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from subprocess import PIPE, STDOUT  # noqa: TID251 - this module starts the processes of tools
@@ -13,12 +14,23 @@ from anyio import to_thread
 from coordination.child import end_group, in_shell, on_a_leash
 from coordination.clock import SystemClock
 from harness.permissions.shell_effects import may_send
-from harness.tool import Effect, NoWorkingDirectory, Tool, ToolContext, ToolFailure, closed
+from harness.tool import (
+    Effect,
+    NoWorkingDirectory,
+    Refusal,
+    Tool,
+    ToolContext,
+    ToolFailure,
+    closed,
+    objection,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anyio.abc import Process
+
+    from harness.tool import Arguments
 
 CHUNK_BYTES = 65536
 GRACE_SECONDS = 0.2  # between TERM and KILL
@@ -180,7 +192,14 @@ def bash_tool(limits: ShellLimits, start_in_background: Starter | None = None) -
         run=run,
         effect=Effect.CHANGE,
         runs_commands=True,
+        semantic=_can_be_passed,
     )
+
+
+def _can_be_passed(arguments: Arguments) -> Refusal | None:
+    if found := re.search(r"[\0\ud800-\udfff]", arguments["command"]):
+        return objection("not_text", f"no command holds the character at {found.start()}; leave it out")
+    return None
 
 
 def _fields(limits: ShellLimits, *, offers_background: bool) -> dict[str, Any]:

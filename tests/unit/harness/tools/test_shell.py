@@ -42,6 +42,12 @@ def test_output_and_errors_come_in_the_order_of_writing(tmp_path: Path) -> None:
     assert run(BASH, context(tmp_path), command="echo one; echo two >&2; echo three") == "one\ntwo\nthree"
 
 
+@pytest.mark.parametrize("command", ["echo a\0b", "echo \ud800"])
+def test_a_character_that_no_command_can_hold_is_refused_before_it_runs(tmp_path: Path, command: str) -> None:
+    [result] = settle(pool([BASH], tmp_path), call("bash", command=command))
+    assert result["content"].startswith("[semantic/not_text] no command holds the character at ")
+
+
 def test_it_runs_in_the_working_directory(tmp_path: Path) -> None:
     assert run(BASH, context(tmp_path), command="pwd -P") == str(tmp_path.resolve())
 
