@@ -64,10 +64,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # (harness/permissions/shell_values, shell_inside). What a server over HTTP refuses is told in words.
 # File tools follow no link between look and act (harness/tools/paths).
 PACKAGES = {
-    "coordination": 9820,
+    "coordination": 9800,
     "harness": 18660,
     "workspace": 5100,
-    "agent_worker": 2240,
+    "agent_worker": 2220,
     "orchestrator": 11275,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
