@@ -12,8 +12,8 @@ from orchestrator.cli.main import main
 
 def now(_: SystemClock) -> datetime:
     file = Path(os.environ["SHIFT_FILE"])
-    seconds = float(file.read_text(encoding="utf-8")) if file.exists() else 0.0
-    return datetime.now(UTC) + timedelta(seconds=seconds)  # noqa: TID251 - the clock that is moved
+    shift = file.read_text(encoding="utf-8") if file.exists() else ""  # a moment before it is written: ""
+    return datetime.now(UTC) + timedelta(seconds=float(shift or 0))  # noqa: TID251 - the clock that is moved
 
 
 if __name__ == "__main__":
