@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WRITES_LATE = """
   - when: {last_user: write, tools_called: ^$}
-    call: {bash: {command: 'until [ -e @PLACE@/gone ]; do sleep 0.05; done; cat @PLACE@/gone'}}
+    call: {bash: {command: 'until [ -s @PLACE@/gone ]; do sleep 0.05; done; cat @PLACE@/gone'}}
   - when: {last_result: 'gone: (?P<name>[\\w-]+)'}
     call: {send_message: {to: '${name}', content: The key is under the mat.}}
   - when: {tools_called: send_message$}
