@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent_worker.assignment import NO_ANSWER_NEEDED
 from agent_worker.briefing import PLAN_NEWS
-from coordination.mail.bearers import LEAD
 from coordination.mail.positions import DELIVERY_KIND
+from coordination.protocols import ANSWER
 from harness.context.messages import blocks_of
 from harness.context.reminder import REMINDER
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from harness.context.messages import Block, Message
     from harness.loop import Incoming
-
-
-ANSWER = "an answer of "
 
 
 def asks_for_an_answer(item: Incoming) -> bool:
@@ -48,11 +45,6 @@ def awaits_answer_of(messages: Iterable[Message]) -> str:
         elif (said := _said(block)) and said != REMINDER:
             asked = ""
     return asked
-
-
-def answer_of(name: str) -> str:
-    """What somebody waits for who asked `name`, as the roster says it."""
-    return ANSWER + ("the lead" if name == LEAD else name)
 
 
 def circle(me: str, asked: str, waits: Mapping[str, str]) -> list[str]:

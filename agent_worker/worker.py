@@ -11,8 +11,9 @@ import anyio.to_thread
 
 from agent_worker.assignment import ANSWERS_NOTHING
 from agent_worker.briefing import PLAN_VOID, not_completed, plan_decided
-from agent_worker.waiting import answer_of, asks_for_an_answer, awaits_decision
+from agent_worker.waiting import asks_for_an_answer, awaits_decision
 from coordination.errors import TeamError, first_of
+from coordination.protocols import answer_of
 from coordination.records import PlanState, Status
 from harness.context.conversation import REQUEST_KIND, Conversation
 from harness.loop import Incoming

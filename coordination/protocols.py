@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 LEAD = "lead"
 PERSON = "person"
+ANSWER = "an answer of "  # how what a member waits for begins that asked somebody
 _LEAD_BEARER = re.compile(r"lead~([0-9]+)")
+
+
+def answer_of(name: str) -> str:
+    """What somebody waits for who asked `name`, as the roster says it."""
+    return ANSWER + ("the lead" if name == LEAD else name)
 
 
 class Kind(StrEnum):

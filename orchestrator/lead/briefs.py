@@ -69,6 +69,16 @@ def forgotten_brief(plans: Iterable[Request]) -> str:
     )
 
 
+def unanswered_brief(names: Iterable[str]) -> str:
+    """Teammates wait for answers that the lead's model did not give, or gave to nobody."""
+    rows = "\n".join(escape(name, quote=False) for name in names)
+    return (
+        f'<team_event type="answers_wait">\n{rows}\n</team_event>\n'
+        "They asked you and do nothing until you answer. What you say here does not reach them: "
+        "write to each with send_message now."
+    )
+
+
 def nobody_works_brief(tasks: Iterable[Task]) -> str:
     """Tasks are ready, and there is no teammate for them."""
     board = "\n".join(escape(one_line(task), quote=False) for task in tasks)

@@ -14,7 +14,7 @@ from harness.loop import Incoming
 from harness.models.limits import LimitReached
 from harness.stop_signals import unless_ignored, until_stopped
 from harness.turn import Ended
-from orchestrator.lead.briefs import end_brief, forgotten_brief, nobody_works_brief
+from orchestrator.lead.briefs import end_brief, forgotten_brief, nobody_works_brief, unanswered_brief
 from orchestrator.lead.ending import conclude, give_up_empty_run, stop_team_of
 from orchestrator.lead.outcome import Ending, ExitCode, ModelGaveUp, after_signal, code_of, parting
 from orchestrator.lead.planned import ask_for_members
@@ -211,10 +211,12 @@ class Lead:
         return True
 
     async def _remind(self, conversation: Conversation) -> bool:
-        plans = await self._parts.behind(self._parts.plans.forgotten)
-        if plans:
-            await self._turn(conversation, [Incoming(text=forgotten_brief(plans), kind="event")])
-        return bool(plans)
+        owed = self._parts.owed
+        texts = [forgotten_brief(plans)] if (plans := await self._parts.behind(owed.plans)) else []
+        texts += [unanswered_brief(names)] if (names := await self._parts.behind(owed.answers)) else []
+        if texts:
+            await self._turn(conversation, [Incoming(text=text, kind="event") for text in texts])
+        return bool(texts)
 
     async def _begin_team(self) -> None:
         """The turn is over: what it made may be claimed, and who it asked for starts if the person agrees."""

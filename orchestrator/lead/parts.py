@@ -36,7 +36,7 @@ from orchestrator.lead.grounds import Grounds
 from orchestrator.lead.handed_on import handed_on
 from orchestrator.lead.leading import HostOfLead
 from orchestrator.lead.mind import Halts, LeadMind
-from orchestrator.lead.plans import PlansOfLead
+from orchestrator.lead.owed import Owed
 from orchestrator.lead.standing import Standing, standing
 from orchestrator.lead.tooling import LeadTooling
 from orchestrator.lead.work import LeadWork
@@ -107,7 +107,7 @@ class LeadParts:
         self._secrets = [*settings.secrets(), *secrets_of(self.catalogs.configured.values(), settings)]
         self.stores.events.hide(self._secrets)
         self.journal, self.left = self._records(account)
-        self.plans = PlansOfLead(self.background)
+        self.owed = Owed(self.background)
         self.inbox = self._inbox(account.positions)
         self.interrupt: Callable[[], None] = lambda: None  # what the conversation does at this moment
         self.mind: LeadMind | None = None  # of the conversation
@@ -125,7 +125,7 @@ class LeadParts:
 
     def _inbox(self, positions: Positions) -> TeamInbox:
         inbox = Inbox(self.opened.team, "lead", self.opened.term, self.stores.roster, positions)
-        return TeamInbox(inbox, self.off_loop, self.journal, heard=self.plans.heard)
+        return TeamInbox(inbox, self.off_loop, self.journal, heard=self.owed.heard)
 
     def _supervisor(self) -> Supervisor:
         supervisor = Supervisor(
@@ -198,7 +198,7 @@ class LeadParts:
         return standing(
             self.tasks(),
             members={member.name: member.role for member in self.supervisor.living()},
-            asked=waiting_for_person(self.background) | self.plans.left(),
+            asked=waiting_for_person(self.background) | self.owed.left(),
             held_up=self.grounds.integration.held_up,
         )
 
@@ -279,6 +279,7 @@ class LeadParts:
             off_loop=self.off_loop,
             pulse=self.pulse,
             sandbox=self.grounds.sandbox,
+            sent=self.owed.sent,
         )
 
     def _situation(self, pool: ToolPool, desk: Desk, extras: Extras) -> Situation:

@@ -64,6 +64,7 @@ class LeadTooling:
     off_loop: OffLoop  # for the stores of the conversation
     pulse: Pulse
     sandbox: Sandbox
+    sent: Callable[[str], None]  # is told whom the model wrote to
 
     @property
     def stores(self) -> Stores:
@@ -139,7 +140,9 @@ class LeadTooling:
             *schedule_tools(stores.schedule, self.off_loop, self._origin),
             *lead_tools(stores.roster, self.off_loop, self.host),
             create_worktree(self.off_loop, self.make_tree),
-            send_message(stores.outbox, self.off_loop, interrupt=partial(ask_to_interrupt, stores)),
+            send_message(
+                stores.outbox, self.off_loop, sent=self.sent, interrupt=partial(ask_to_interrupt, stores)
+            ),
             task_tool(self.subagents),
             *self.extras.tools,
         ]

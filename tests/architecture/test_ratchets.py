@@ -41,7 +41,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What a repository brings along is found, told, compared and trusted before it counts (harness/trust,
 # orchestrator/trusting, coordination/own_files).
 # Credentials are hidden in /proc and redacted in what is written (coordination/concealment, redaction).
-# A plan that a lead forgets is asked for once more (orchestrator/lead/plans).
+# A plan, or an answer, that a lead forgets is asked for once more (orchestrator/lead/owed).
 # A hook may change the input of a call, which is judged anew (harness/hooks, tool_pool).
 # Decisions, orders and what instructs a lead are signed (coordination/keys, harness/context/seals).
 # Findings of the memory say why and what to do (orchestrator/inspection).
@@ -68,7 +68,7 @@ PACKAGES = {
     "harness": 18660,
     "workspace": 5100,
     "agent_worker": 2220,
-    "orchestrator": 11275,
+    "orchestrator": 11300,
 }
 DEMO_PROJECT = PROJECT / "orchestrator" / "demo" / "project"  # what the demo's team works on
 MODULE_LINES = 300

@@ -65,6 +65,30 @@ LEFT_UNANSWERED = """
 """
 
 
+SAID_TO_NOBODY = """
+  - when: {system: role=lead, tools_called: ^$}
+    call:
+      - create_task: {subject: paint, description: Paint it., checks: [any]}
+      - spawn_teammate: {name: painter}
+  - when: {system: role=lead, last_user: '"answers_wait">\\spainter', tools_called: spawn_teammate$}
+    call: {send_message: {to: painter, content: blue}}
+  - when: {system: role=lead, last_user: which colour}
+    say: Blue.
+  - when: {system: role=teammate, tools_called: ^$}
+    call: {send_message: {to: lead, content: 'which colour?'}}
+  - when: {system: role=teammate, last_user: blue}
+    call: {complete_task: {summary: painted blue}}
+  - say: Good.
+"""
+
+
+def test_a_lead_that_answers_in_words_that_reach_nobody_is_told_once_who_waits(staged: Stages) -> None:
+    stage = staged(SAID_TO_NOBODY)
+    ended = stage.start("run", "paint", "--yes", "--json").end()
+    assert ended.code == 0, ended  # long before anybody's patience for an answer is over
+    assert len([line for line in stage.journal("lead~1") if "answers_wait" in line.get("text", "")]) == 1
+
+
 def test_who_asks_somebody_idle_goes_on_when_its_turn_ends_without_an_answer(staged: Stages) -> None:
     stage = staged(LEFT_UNANSWERED)
     ended = stage.start("run", "paint", "--yes", "--json").end()

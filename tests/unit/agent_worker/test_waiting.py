@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from agent_worker.briefing import PLAN_VOID, plan_decided
-from agent_worker.waiting import answer_of, awaits_answer_of, awaits_decision, circle
+from agent_worker.waiting import awaits_answer_of, awaits_decision, circle
+from coordination.protocols import answer_of
 from coordination.records import Decision, Verdict
 from harness.context.messages import unknown_outcomes
 from harness.context.reminder import REMINDER

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from agent_worker.waiting import answer_of
 from coordination import layout
 from coordination.mail.lines import NO_ANSWER
+from coordination.protocols import answer_of
 from coordination.records import Run, Status
 from tests.support.model import FakeModel, calls, says
 from tests.support.people import comes_alive, stores_of
