@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anyio import CancelScope, Lock, to_thread
 from msgspec.structs import asdict
 
-from harness.context.conversation import MARK_KIND, Conversation
+from harness.context.conversation import GOES_ON, MARK_KIND, Conversation
 from harness.context.messages import open_calls, unknown_outcomes
 from harness.context.reminder import after_restart, with_results
 from harness.context.time_told import TimeTold
@@ -148,7 +148,7 @@ class Agent:
     async def go_on(self, left: Conversation) -> None:
         """The conversation that another process left behind is this one's; its open calls are unknown."""
         owed = after_restart(left, self._pool.schemas)
-        await self._write([("conversation", {"why": "goes on", **left.to_json()}), *owed])
+        await self._write([("conversation", {"why": GOES_ON, **left.to_json()}), *owed])
 
     async def distrust(self, why: str) -> None:
         """That a running call brings something from elsewhere is durable; it marks the conversation."""

@@ -27,6 +27,7 @@ TODO_TOOL = "todo_write"
 MAIL_KIND = "mail"  # of the lines that are deliveries
 TIME_KIND, TIME_TEXT = "time", "<time>{}</time>"  # of what tells when the rest arrived
 WORDS_OF_HOST = frozenset({"continuation", "hook", "memory", "reminder", TIME_KIND})  # they begin no turn
+GOES_ON = "goes on"  # why a line begins a conversation that another process left behind
 MARK_KIND = "mark"  # of those that say what a running call brings from elsewhere
 
 
@@ -139,7 +140,8 @@ class Conversation:
         self.rounds_without_todos = line.get("rounds_without_todos", 0)
         self.messages = list(line.get("messages", ()))
         self.requests = list(line.get("requests", ()))
-        self.summary_asked = list(line.get("summary_asked", ()))
+        asked = self.summary_asked if line.get("why") == GOES_ON else ()  # before it was taken up
+        self.summary_asked = [*line.get("summary_asked", ()), *asked]
         self.unanswered = list(line.get("unanswered", ()))
         self.untrusted, self.brought = str(line.get("untrusted", "")), ""
         self.kinds = list(line.get("kinds", ()))

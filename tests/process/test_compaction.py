@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from coordination.orders import ask_to_compact
 from tests.support.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def test_an_order_that_a_killed_teammate_did_not_live_to_follow_is_followed_by_i
     first = stage.stores.roster.member(who)
     stopped = psutil.Process(stage.pid(who))
     stopped.suspend()
-    assert stage.leadhand("compact", who, "--focus", "the port").code == 0
+    assert ask_to_compact(stage.stores, who, "the port")
     stage.kill(stopped.pid)
     stage.let_go()
     assert run.end().code == 0

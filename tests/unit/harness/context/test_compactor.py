@@ -177,6 +177,20 @@ async def test_a_call_for_a_summary_is_heeded_after_all_calls_of_the_reply(  # S
     assert steps(team) == ["summary"]
 
 
+@pytest.mark.parametrize(("goes_on", "summaries"), [(True, 1), (False, 0)])
+async def test_a_summary_asked_of_a_process_before_it_goes_on_is_made_and_none_of_a_new_conversation(
+    team: Team, *, goes_on: bool, summaries: int
+) -> None:
+    left = Conversation.of(
+        [{"kind": "user", "text": "a"}, {"kind": "assistant", "content": says("b").content}]
+    )
+    under = AgentUnderTest(team, AnswersSummaries(calls("look"), says("done")))
+    await under.agent.compact("the port")
+    await (under.agent.go_on(left) if goes_on else under.agent.begin("another task"))
+    await under.agent.run(GO)
+    assert steps(team) == ["summary"] * summaries
+
+
 async def test_a_summary_that_was_asked_for_is_made_by_whoever_goes_on(team: Team) -> None:
     died = AgentUnderTest(team, FakeModel(calls("look"), says("looked")))
     await died.agent.run(GO)
