@@ -27,6 +27,7 @@ TODO_TOOL = "todo_write"
 MAIL_KIND = "mail"  # of the lines that are deliveries
 TIME_KIND, TIME_TEXT = "time", "<time>{}</time>"  # of what tells when the rest arrived
 WORDS_OF_HOST = frozenset({"continuation", "hook", "memory", "reminder", TIME_KIND})  # they begin no turn
+LISTS = ("messages", "requests", "unanswered", "todos", "kinds", "recalled", "marked")  # another goes on with
 GOES_ON = "goes on"  # why a line begins a conversation that another process left behind
 MARK_KIND = "mark"  # of those that say what a running call brings from elsewhere
 
@@ -136,34 +137,17 @@ class Conversation:
     def _begin(self, line: dict[str, Any]) -> None:
         """A conversation begins: empty, or with what one of before had come to."""
         self.about = line.get("about", "")
-        self.todos = list(line.get("todos", ()))
         self.rounds_without_todos = line.get("rounds_without_todos", 0)
-        self.messages = list(line.get("messages", ()))
-        self.requests = list(line.get("requests", ()))
+        for name in LISTS:
+            setattr(self, name, list(line.get(name, ())))
         asked = self.summary_asked if line.get("why") == GOES_ON else ()  # before it was taken up
         self.summary_asked = [*line.get("summary_asked", ()), *asked]
-        self.unanswered = list(line.get("unanswered", ()))
         self.untrusted, self.brought = str(line.get("untrusted", "")), ""
-        self.kinds = list(line.get("kinds", ()))
-        self.recalled = list(line.get("recalled", ()))
-        self.marked = list(line.get("marked", ()))
         self._weigh_all()
 
     def to_json(self) -> dict[str, Any]:
         """The fields of the line with which another process goes on with it."""
-        names = (
-            "about",
-            "messages",
-            "requests",
-            "summary_asked",
-            "unanswered",
-            "todos",
-            "rounds_without_todos",
-            "untrusted",
-            "kinds",
-            "recalled",
-            "marked",
-        )
+        names = ("about", *LISTS, "summary_asked", "rounds_without_todos", "untrusted")
         return {name: value for name in names if (value := getattr(self, name))}
 
     @property

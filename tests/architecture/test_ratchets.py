@@ -65,7 +65,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # File tools follow no link between look and act (harness/tools/paths).
 PACKAGES = {
     "coordination": 9800,
-    "harness": 18660,
+    "harness": 18650,
     "workspace": 5100,
     "agent_worker": 2220,
     "orchestrator": 11300,
