@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.permissions.rules import SHELL, as_pattern
-from harness.permissions.shell_effects import acts, lines_of
+from harness.permissions.shell.effects import acts, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

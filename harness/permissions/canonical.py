@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.permissions.rules import SHELL, default_of
-from harness.permissions.shell_words import UNKNOWN, commands
+from harness.permissions.shell.words import UNKNOWN, commands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

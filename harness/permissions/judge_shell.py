@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from harness.permissions.protected import is_guide, is_secret
 from harness.permissions.rules import SHELL, Rule, Verdict
 from harness.permissions.ruling import Ground, Policy, Ruling, asked, by_rule, is_outside
-from harness.permissions.shell_effects import acts, lines_of
-from harness.permissions.shell_harm import destructive
-from harness.permissions.shell_words import UNKNOWN
+from harness.permissions.shell.effects import acts, lines_of
+from harness.permissions.shell.harm import destructive
+from harness.permissions.shell.words import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.permissions.shell_act import Act
+    from harness.permissions.shell.act import Act
 
 _BY_WEIGHT = list(Verdict)
 _READS = Ruling(verdict=Verdict.ALLOW, reason="reads", text="it only reads inside the working directory")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.permissions.rules import MCP, SHELL
-from harness.permissions.shell_effects import acts, lines_of
+from harness.permissions.shell.effects import acts, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

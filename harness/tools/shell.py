@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from coordination.child import end_group, in_shell, on_a_leash
 from coordination.clock import SystemClock
-from harness.permissions.shell_effects import may_send
+from harness.permissions.shell.effects import may_send
 from harness.tool import (
     Effect,
     NoWorkingDirectory,

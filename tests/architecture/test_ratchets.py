@@ -61,7 +61,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 # (agent_worker/asking).
 # A line that is typed at a terminal which only shows characters (orchestrator/terminal/typed_line).
 # What a shell evaluates and what a command starts, so that no disguise runs
-# (harness/permissions/shell_values, shell_inside). What a server over HTTP refuses is told in words.
+# (harness/permissions/shell/values, inside). What a server over HTTP refuses is told in words.
 # File tools follow no link between look and act (harness/tools/paths).
 PACKAGES = {
     "coordination": 9800,

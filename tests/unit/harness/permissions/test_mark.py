@@ -15,7 +15,7 @@ from harness.permissions.outflow import could_send
 from harness.permissions.questions import Answer
 from harness.permissions.rules import parse_rules
 from harness.permissions.ruling import Policy
-from harness.permissions.shell_effects import may_send
+from harness.permissions.shell.effects import may_send
 from harness.tools.shell import ShellLimits, bash_tool
 from tests.support.people import leads
 from tests.support.teammate import TeammateUnderTest, opens_run, puts_up, team_beside_repository

@@ -20,7 +20,7 @@ from harness.permissions.rules import (
     shadowed,
 )
 from harness.permissions.ruling import Ground, Policy
-from harness.permissions.shell_harm import destructive
+from harness.permissions.shell.harm import destructive
 from harness.tool import Effect, NoWorkingDirectory
 from tests.support.tools import Person, call, noted_tool, pool, settle
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.permissions.shell_harm import destructive
+from harness.permissions.shell.harm import destructive
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_act import HOME, NOWHERE, SOCKETS, Act, of_write, with_paths
-from harness.permissions.shell_acts import HARMLESS, SYSTEM_PROGRAMS, of_words
-from harness.permissions.shell_inside import SHELLS, each, git_words, is_plain, program, script, texts
-from harness.permissions.shell_programs import READERS
-from harness.permissions.shell_words import UNKNOWN, Command, commands
+from harness.permissions.shell.act import HOME, NOWHERE, SOCKETS, Act, of_write, with_paths
+from harness.permissions.shell.acts import HARMLESS, SYSTEM_PROGRAMS, of_words
+from harness.permissions.shell.inside import SHELLS, each, git_words, is_plain, program, script, texts
+from harness.permissions.shell.programs import READERS
+from harness.permissions.shell.words import UNKNOWN, Command, commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

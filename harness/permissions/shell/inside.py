@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from harness.permissions.shell_words import Command
+    from harness.permissions.shell.words import Command
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})

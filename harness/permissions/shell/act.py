@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_words import UNKNOWN
+from harness.permissions.shell.words import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

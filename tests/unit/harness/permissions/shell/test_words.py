@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.permissions.shell_words import UNKNOWN, Command, commands
+from harness.permissions.shell.words import UNKNOWN, Command, commands
 
 
 def words(text: str) -> list[list[str]]:

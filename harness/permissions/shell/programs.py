@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_inside import values
+from harness.permissions.shell.inside import values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

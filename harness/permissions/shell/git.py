@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_act import Act, in_options, shown, with_paths
-from harness.permissions.shell_inside import git_words, values
-from harness.permissions.shell_programs import names
+from harness.permissions.shell.act import Act, in_options, shown, with_paths
+from harness.permissions.shell.inside import git_words, values
+from harness.permissions.shell.programs import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_values import Values, runs_values, source, values_of
+from harness.permissions.shell.values import Values, runs_values, source, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

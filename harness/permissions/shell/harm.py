@@ -6,8 +6,8 @@ import re
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_inside import SHELLS, each, git_words, program, texts
-from harness.permissions.shell_words import UNKNOWN, Command, commands
+from harness.permissions.shell.inside import SHELLS, each, git_words, program, texts
+from harness.permissions.shell.words import UNKNOWN, Command, commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

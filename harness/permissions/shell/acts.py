@@ -7,10 +7,10 @@ from itertools import dropwhile, takewhile
 from posixpath import basename
 from typing import TYPE_CHECKING
 
-from harness.permissions.shell_act import Act, in_options, shown, with_paths
-from harness.permissions.shell_git import of_git
-from harness.permissions.shell_inside import FIND_RUNS, values
-from harness.permissions.shell_programs import (
+from harness.permissions.shell.act import Act, in_options, shown, with_paths
+from harness.permissions.shell.git import of_git
+from harness.permissions.shell.inside import FIND_RUNS, values
+from harness.permissions.shell.programs import (
     READERS,
     TELL_VERSION,
     VERSIONS,
@@ -20,7 +20,7 @@ from harness.permissions.shell_programs import (
     sed_is_read,
     sed_scripts,
 )
-from harness.permissions.shell_words import UNKNOWN
+from harness.permissions.shell.words import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
