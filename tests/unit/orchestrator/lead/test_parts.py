@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coordination import layout
+from coordination.protocols import answer_of
 from coordination.records import Status, TaskResult
 from harness.permissions.rules import DEFAULTS
 from harness.settings.settings import settings_from
@@ -168,6 +169,19 @@ async def test_a_lead_leads_while_teammates_hold_tasks(
     with pytest.raises(ToolFailure, match="alice hold tasks") as caught:
         await conversation.work.claim(second.id)
     assert caught.value.reason == "teammates_work"
+
+
+async def test_whom_a_lead_writes_to_it_owes_no_answer_any_more(
+    team: Team, parts: LeadParts, conversation: Conversation
+) -> None:
+    for name in ("alice", "bob"):
+        member = comes_alive(team, name)
+        stores_of(team, member).roster.update(name, member.incarnation or 0, waiting_on=answer_of("lead"))
+        stores_of(team, member).outbox.send("lead", "which colour?")
+    assert len(await parts.inbox.take()) == 2
+    await parts.inbox.settle()
+    assert await said(conversation, "send_message", to="alice", content="blue") == "written to alice"
+    assert parts.owed.answers() == ["bob"]
 
 
 async def test_a_lead_takes_no_task_whose_plan_it_would_judge_itself(
