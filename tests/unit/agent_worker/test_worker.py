@@ -102,8 +102,16 @@ async def waits(lead: Stores, alice: TeammateUnderTest, for_what: str) -> None:
         await pulse.wait(pulse.count, 0.02)
 
 
-async def test_who_asks_a_teammate_is_shown_to_wait_for_it_and_goes_on_with_the_answer(
-    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
+@pytest.mark.parametrize(
+    ("type", "text"), [("message", "Blue."), (NO_ANSWER, "bob is done with it, without an answer")]
+)
+async def test_who_asks_a_teammate_is_shown_to_wait_for_it_and_goes_on_with_the_answer_or_without(
+    team: Team,
+    lead: Stores,
+    run: Run,
+    alice: TeammateUnderTest,
+    type: str,  # noqa: A002 - the word of the record
+    text: str,
 ) -> None:
     bob = stores_of(team, comes_alive(team, "bob"))
     puts_up(lead, run, "Paint")
@@ -111,25 +119,12 @@ async def test_who_asks_a_teammate_is_shown_to_wait_for_it_and_goes_on_with_the_
     async with anyio.create_task_group() as group:
         group.start_soon(alice.worker._work_next)
         await waits(lead, alice, "an answer of bob")
-        bob.outbox.send("alice", "Blue.")
+        bob.outbox.send("alice", text, type=type)
         alice.worker._pulse.ring()
     assert len(model.requests) == 3
-    assert "Blue." in str(model.requests[2].messages[-1])
+    heard = str(model.requests[2].messages[-1])
+    assert (f'type="{type}"' in heard, text in heard) == (True, True)
     assert waiting_on(lead) is None
-
-
-async def test_who_is_asked_may_leave_it_unanswered_and_nobody_waits_any_more(
-    team: Team, lead: Stores, run: Run, alice: TeammateUnderTest
-) -> None:
-    bob = stores_of(team, comes_alive(team, "bob"))
-    puts_up(lead, run, "Paint")
-    model = thinks(alice, asks("bob"), says("I wait."), calls("complete_task", summary="done"))
-    async with anyio.create_task_group() as group:
-        group.start_soon(alice.worker._work_next)
-        await waits(lead, alice, "an answer of bob")
-        bob.outbox.send("alice", "bob is done with it", type=NO_ANSWER)
-        alice.worker._pulse.ring()
-    assert 'type="no_answer"' in str(model.requests[2].messages[-1])
     assert not await alice.worker._answer_mail()
 
 
